@@ -56,8 +56,11 @@ pub(super) fn live(of: FunctionFacts<'_>) -> BTreeMap<StmtId, Family> {
         let facts = of.inst(inst);
         reads |= facts.is_known() && facts.reads_carry();
     }
+    if !reads {
+        return found;
+    }
     let mut at_labels = None;
-    while reads {
+    loop {
         let mut now: Option<Family> = None;
         let before = at_labels;
         for (stmt, statement) in body.statements().rev() {
@@ -88,10 +91,9 @@ pub(super) fn live(of: FunctionFacts<'_>) -> BTreeMap<StmtId, Family> {
             }
         }
         if at_labels == before {
-            break;
+            return found;
         }
     }
-    found
 }
 
 /// Whether an instruction with this mnemonic may change the flag.
