@@ -68,7 +68,7 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     }
     let chunks = Chunks::of(module);
     let mut splices = Splices::new();
-    let exported = export(module, &chunks, &shared, &mut splices);
+    let exported = export(module, &chunks, &in_part, &shared, &mut splices);
     let of_part = |s: SymbolId| match in_part(s) {
         true => Stay::Whole,
         false => Stay::Gone,
@@ -171,6 +171,7 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
 fn export(
     module: &Module,
     chunks: &Chunks,
+    in_part: &impl Fn(SymbolId) -> bool,
     shared: &BTreeSet<SymbolId>,
     splices: &mut Splices,
 ) -> Vec<String> {
@@ -193,7 +194,9 @@ fn export(
                 if linkage.is_some() || !all.clone().any(has) {
                     continue;
                 }
-                all.map(|d| module.name(d.name)).collect()
+                // They share the word.
+                let stay = all.filter(|d| needs::symbol(d).is_some_and(in_part));
+                stay.map(|d| module.name(d.name)).collect()
             }
             _ => continue,
         };

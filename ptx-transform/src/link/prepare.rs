@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use ptx_ir::edit::OffsetMap;
 use ptx_ir::{Code, Diagnostic, FunctionKind, Item, LabelId, Module, NameId, Span, SymbolId};
 
-use super::globals::{self, Globals, Role, What};
+use super::globals::{self, Globals, Name, Role, What};
 use super::{LinkDiagnostic, about};
 use crate::chunks::Chunks;
 use crate::extract::lost_note;
@@ -101,10 +101,10 @@ struct Renaming {
 
 fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renaming> {
     let globals: Vec<Globals<'_>> = modules.iter().map(|m| globals::of(m)).collect();
-    let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut holders: BTreeMap<Name<'_>, Vec<usize>> = BTreeMap::new();
     for (input, names) in globals.iter().enumerate() {
         for name in names.keys() {
-            holders.entry(name).or_default().push(input);
+            holders.entry(*name).or_default().push(input);
         }
     }
     let mut all: Vec<Renaming> = modules.iter().map(|_| Renaming::default()).collect();
@@ -112,7 +112,20 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         modules,
         taken: BTreeSet::new(),
     };
-    for (name, inputs) in holders.iter().filter(|(_, inputs)| inputs.len() > 1) {
+    // A range `t<4>` also clashes with a plain `t3` of another module.
+    let mut members: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for ((name, range), inputs) in &holders {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        if !range && prefix.len() < name.len() && holders.contains_key(&(prefix, true)) {
+            members.entry(prefix).or_default().extend(inputs);
+        }
+    }
+    for (name, inputs) in &holders {
+        let plain = members.get(name.0).filter(|_| name.1);
+        let clashes = |i: &usize| plain.is_some_and(|p| p.iter().any(|j| j != i));
+        if inputs.len() < 2 && !inputs.iter().any(clashes) {
+            continue;
+        }
         let role = |input: usize| globals.get(input).and_then(|g| g.get(name));
         let is_private = |input: usize| role(input).is_some_and(|g| g.role == Role::Private);
         // One keeps the name: what others see, what debug information speaks of, or the first.
@@ -120,11 +133,17 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         let spoken = |i: &&usize| modules.get(**i).is_some_and(|m| !m.sections.is_empty());
         let kept = inputs.iter().find(spoken).or(inputs.first());
         for &input in inputs {
-            if !is_private(input) || !shared && kept == Some(&input) {
+            let keeps = !shared && kept == Some(&input) && !clashes(&input);
+            if !is_private(input) || keeps {
                 continue;
             }
             let Some(global) = role(input) else { continue };
-            let new = fresh.name(name, input);
+            let (name, range) = *name;
+            let mut new = fresh.name(name, input);
+            if range {
+                // The numbers of its members stand behind it.
+                new.push('$');
+            }
             if let (Some(module), What::Function(f)) = (modules.get(input), global.what) {
                 let kind = module.functions.get(f).map(|f| f.kind);
                 if kind == Some(FunctionKind::Entry) {
@@ -145,8 +164,10 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         for body in module.bodies.values() {
             for label in body.labels.values() {
                 let name = module.name(label.name);
-                let own = globals.get(input).is_some_and(|g| g.contains_key(name));
-                let clashes = holders.contains_key(name) && !own || spoken.contains(name);
+                let own = globals
+                    .get(input)
+                    .is_some_and(|g| g.contains_key(&(name, false)));
+                let clashes = holders.contains_key(&(name, false)) && !own || spoken.contains(name);
                 if clashes && !renaming.labels.contains_key(&label.name) {
                     renaming.labels.insert(label.name, fresh.name(name, input));
                 }
