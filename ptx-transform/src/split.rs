@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::{FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind};
-use ptx_isa::{Directive, StateSpace};
+use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use crate::Splices;
 use crate::chunks::Chunks;
@@ -138,7 +138,10 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
                 let decl = module.declarations.decls.get(decl);
                 let external = decl.is_some_and(|d| d.linkage == Some(Linkage::Extern));
                 let memory = matches!(space.base(), StateSpace::Global | StateSpace::Const);
-                let opaque = decl.is_none_or(|d| d.ty.known().is_none_or(|t| t.bits() == 0));
+                let opaque = decl.is_none_or(|d| {
+                    let ty = d.ty.known();
+                    ty.is_none_or(|t| t.kind() == TypeKind::Opaque)
+                });
                 !external && (!memory || opaque) || symbol.number.is_some()
             }
             _ => true,
