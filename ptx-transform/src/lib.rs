@@ -9,6 +9,8 @@
 
 extern crate alloc;
 
+mod names;
 mod splices;
 
+pub use names::{Entity, Mention, Names, RenameError, Renaming};
 pub use splices::{Rewritten, Splices};
