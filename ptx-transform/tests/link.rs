@@ -423,6 +423,20 @@ fn debug_information_of_one_module_stays() {
 }
 
 #[test]
+fn debug_information_of_a_name_that_changes_goes() {
+    let debug = format!("{HEAD}.func p() {{ ret; }}\n.section .debug_info {{ .b64 p\n}}\n");
+    let other = format!("{HEAD}.visible .func p() {{ exit; }}\n");
+    let linked = all(&[&debug, &other], &[]).unwrap();
+    let expected = format!("{HEAD}.func p$1() {{ ret; }}\n.visible .func p() {{ exit; }}\n");
+    assert_eq!(linked.text, expected.as_bytes());
+    assert_eq!(linked.notes[0].diagnostic.code, Code::LostDebugInfo);
+    assert_eq!(
+        linked.notes[0].diagnostic.span.of(debug.as_bytes()),
+        b".section"
+    );
+}
+
+#[test]
 fn pragmas_are_written_once() {
     let a = format!("{HEAD}.pragma \"nounroll\";\n");
     let linked = all(&[&a, &a], &[]).unwrap();
