@@ -31,6 +31,17 @@ impl Chunk {
     pub(crate) fn removal(&self) -> Span {
         Span::new(self.own, self.end)
     }
+
+    /// The item with its comments, above and behind it, but without the blanks around them.
+    pub(crate) fn with_comments(&self, source: &[u8]) -> Span {
+        let before = Span::new(self.own, self.span.start).of(source);
+        let behind = Span::new(self.span.end, self.end).of(source);
+        let blanks = before.len() - before.trim_ascii_start().len();
+        Span::new(
+            self.own + blanks as u32,
+            self.span.end + behind.trim_ascii_end().len() as u32,
+        )
+    }
 }
 
 /// The chunks of a module in order.

@@ -184,7 +184,8 @@ pub(crate) fn keep(
                 match function.symbol.map_or(Stay::Whole, stays) {
                     Stay::Whole => {}
                     Stay::External if declared.insert(function.symbol) => {
-                        splices.replace(chunk.span, heads::external(module, chunk.id));
+                        let at = chunk.with_comments(module.source());
+                        splices.replace(at, heads::external(module, chunk.id));
                     }
                     _ => splices.remove(chunk.removal()),
                 }
@@ -236,7 +237,11 @@ fn declaration(
         others.extend(text.external(module, i).unwrap_or_default());
         others.push(b'\n');
     }
-    if !text.replace(splices, chunk.span, &whole, &others) {
+    let at = match whole.contains(&true) {
+        true => chunk.span,
+        false => chunk.with_comments(module.source()),
+    };
+    if !text.replace(splices, at, &whole, &others) {
         splices.remove(chunk.removal());
     }
 }

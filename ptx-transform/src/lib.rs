@@ -16,12 +16,14 @@ mod extract;
 mod heads;
 pub mod instrument;
 mod link;
+mod names;
 mod needs;
 mod splices;
 mod split;
 
 pub use extract::{ExtractError, Extracted, extract};
 pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
+pub use names::{Entity, Mention, Names, RenameError, Renaming};
 pub use splices::{Rewritten, Splices};
 pub use split::{Split, split};
 

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::{FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind};
-use ptx_isa::{Directive, StateSpace};
+use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use crate::Splices;
 use crate::chunks::Chunks;
@@ -68,7 +68,7 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     }
     let chunks = Chunks::of(module);
     let mut splices = Splices::new();
-    let exported = export(module, &chunks, &shared, &mut splices);
+    let exported = export(module, &chunks, &in_part, &shared, &mut splices);
     let of_part = |s: SymbolId| match in_part(s) {
         true => Stay::Whole,
         false => Stay::Gone,
@@ -138,7 +138,10 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
                 let decl = module.declarations.decls.get(decl);
                 let external = decl.is_some_and(|d| d.linkage == Some(Linkage::Extern));
                 let memory = matches!(space.base(), StateSpace::Global | StateSpace::Const);
-                let opaque = decl.is_none_or(|d| d.ty.known().is_none_or(|t| t.bits() == 0));
+                let opaque = decl.is_none_or(|d| {
+                    let ty = d.ty.known();
+                    ty.is_none_or(|t| t.kind() == TypeKind::Opaque)
+                });
                 !external && (!memory || opaque) || symbol.number.is_some()
             }
             _ => true,
@@ -171,6 +174,7 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
 fn export(
     module: &Module,
     chunks: &Chunks,
+    in_part: &impl Fn(SymbolId) -> bool,
     shared: &BTreeSet<SymbolId>,
     splices: &mut Splices,
 ) -> Vec<String> {
@@ -193,7 +197,9 @@ fn export(
                 if linkage.is_some() || !all.clone().any(has) {
                     continue;
                 }
-                all.map(|d| module.name(d.name)).collect()
+                // They share the word.
+                let stay = all.filter(|d| needs::symbol(d).is_some_and(in_part));
+                stay.map(|d| module.name(d.name)).collect()
             }
             _ => continue,
         };

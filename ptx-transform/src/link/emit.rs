@@ -9,7 +9,7 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Code, DeclId, Diagnostic, FuncId, Item, Limits, Linkage, Module, Span, Statement};
 use ptx_isa::Directive;
 
-use super::globals::{self, Global, Role, Variable, What};
+use super::globals::{self, Global, Name, Role, Variable, What};
 use super::header::Header;
 use super::order::{self, Declares, Piece};
 use super::{LinkDiagnostic, LinkOptions, Linked, about, files};
@@ -54,7 +54,7 @@ pub(super) fn emit(
         pragmas: BTreeMap::new(),
     };
     let all = globals::shared(modules);
-    let winners: BTreeMap<&str, Option<usize>> = all
+    let winners: BTreeMap<Name<'_>, Option<usize>> = all
         .iter()
         .map(|(name, of)| (*name, globals::winner(modules, of)))
         .collect();
@@ -87,14 +87,14 @@ pub(super) fn emit(
 fn declares<'m>(
     modules: &[&'m Module],
     chunks: &[Chunks],
-    winners: &BTreeMap<&'m str, Option<usize>>,
+    winners: &BTreeMap<Name<'m>, Option<usize>>,
 ) -> Declares<'m> {
     let mut all = Declares::new();
     for (input, (module, chunks)) in modules.iter().zip(chunks).enumerate() {
-        let mut of: BTreeMap<usize, Vec<(&str, bool)>> = BTreeMap::new();
+        let mut of: BTreeMap<usize, Vec<(Name<'_>, bool)>> = BTreeMap::new();
         for (i, chunk) in chunks.all.iter().enumerate() {
             for name in names(module, chunk.item) {
-                if let Some(winner) = winners.get(name) {
+                if let Some(winner) = winners.get(&name) {
                     of.entry(i)
                         .or_default()
                         .push((name, *winner == Some(input)));
@@ -107,7 +107,7 @@ fn declares<'m>(
 }
 
 /// The names that an item declares.
-fn names(module: &Module, item: Item) -> Vec<&str> {
+fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
     match item {
         Item::Function(id) => {
             let inner = module.body(id).into_iter().flat_map(|b| b.statements());
@@ -116,11 +116,11 @@ fn names(module: &Module, item: Item) -> Vec<&str> {
                 _ => None,
             });
             let all = inner.chain([id]).filter_map(|id| module.functions.get(id));
-            all.map(|f| module.name(f.name)).collect()
+            all.map(|f| (module.name(f.name), false)).collect()
         }
         Item::Decl(id) => {
             let all = module.declarations.declarators(id).iter();
-            all.map(|d| module.name(d.name)).collect()
+            all.map(|d| globals::declared(module, d)).collect()
         }
         _ => Vec::new(),
     }
@@ -128,13 +128,13 @@ fn names(module: &Module, item: Item) -> Vec<&str> {
 
 struct Work<'m, 'o> {
     modules: &'m [&'m Module],
-    shared: BTreeMap<&'m str, Shared>,
+    shared: BTreeMap<Name<'m>, Shared>,
     hidden: BTreeSet<&'o str>,
     splices: Vec<Splices>,
     /// What the text has declared so far, of the shared names.
-    declared: BTreeSet<&'m str>,
+    declared: BTreeSet<Name<'m>>,
     /// What was declared before its definition.
-    forwarded: BTreeSet<&'m str>,
+    forwarded: BTreeSet<Name<'m>>,
     /// Pragmas of the module, with where they stand and how many modules have them.
     pragmas: BTreeMap<&'m [u8], (usize, Span, BTreeSet<usize>)>,
 }
@@ -142,8 +142,8 @@ struct Work<'m, 'o> {
 impl<'m> Work<'m, '_> {
     fn resolve(
         &mut self,
-        all: &BTreeMap<&'m str, Vec<(usize, Global)>>,
-        winners: &BTreeMap<&'m str, Option<usize>>,
+        all: &BTreeMap<Name<'m>, Vec<(usize, Global)>>,
+        winners: &BTreeMap<Name<'m>, Option<usize>>,
         chunks: &[Chunks],
         declares: &Declares<'_>,
     ) {
@@ -171,9 +171,9 @@ impl<'m> Work<'m, '_> {
                             Item::Function(id) => module.functions.get(id).map(|f| f.name),
                             _ => None,
                         };
-                        let own = own.is_some_and(|n| module.name(n) == *name);
+                        let own = own.is_some_and(|n| module.name(n) == name.0);
                         let item = if own { chunk.id } else { global.item };
-                        let hide = self.hidden.contains(name);
+                        let hide = self.hidden.contains(name.0);
                         Some(head(module, item, hide))
                     }
                 }
@@ -184,7 +184,7 @@ impl<'m> Work<'m, '_> {
                 forward,
                 align,
             };
-            self.shared.insert(name, shared);
+            self.shared.insert(*name, shared);
         }
     }
 
@@ -245,11 +245,11 @@ impl<'m> Work<'m, '_> {
     }
 
     /// Whether a declaration stays: what is defined in its own module, and the first of what nobody defines.
-    fn stays(&mut self, input: usize, name: &'m str) -> bool {
-        let Some(shared) = self.shared.get(name) else {
+    fn stays(&mut self, input: usize, name: Name<'m>) -> bool {
+        let Some(shared) = self.shared.get(&name) else {
             return true;
         };
-        let first = !self.declared.contains(name);
+        let first = !self.declared.contains(&name);
         let stays = match shared.winner {
             Some(winner) => winner == input,
             None => first,
@@ -261,19 +261,19 @@ impl<'m> Work<'m, '_> {
     }
 
     /// A declaration for what stands further down, if there is none so far.
-    fn forward(&mut self, name: &'m str) -> Option<Vec<u8>> {
+    fn forward(&mut self, name: Name<'m>) -> Option<Vec<u8>> {
         if !self.declared.insert(name) {
             return None;
         }
         self.forwarded.insert(name);
-        self.shared.get(name).map(|s| s.forward.clone())
+        self.shared.get(&name).map(|s| s.forward.clone())
     }
 
     fn function(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: FuncId) {
         let Some(function) = module.functions.get(id) else {
             return;
         };
-        let name = module.name(function.name);
+        let name = (module.name(function.name), false);
         if !self.stays(input, name) {
             let forward = self.forward(name);
             match (forward, self.splices.get_mut(input)) {
@@ -283,7 +283,7 @@ impl<'m> Work<'m, '_> {
             }
             return;
         }
-        if self.hidden.contains(name) && function.linkage == Some(Linkage::Visible) {
+        if self.hidden.contains(name.0) && function.linkage == Some(Linkage::Visible) {
             self.hide(input, module, chunk);
         }
         let Some(body) = module.body(id) else { return };
@@ -291,8 +291,9 @@ impl<'m> Work<'m, '_> {
             let Statement::Function(inner) = statement else {
                 continue;
             };
-            let inner = module.functions.get(inner).map(|f| module.name(f.name));
-            let Some(inner) = inner.filter(|n| !self.stays(input, n)) else {
+            let inner = module.functions.get(inner);
+            let inner = inner.map(|f| (module.name(f.name), false));
+            let Some(inner) = inner.filter(|n| !self.stays(input, *n)) else {
                 continue;
             };
             let text = self.forward(inner).unwrap_or_default();
@@ -304,12 +305,15 @@ impl<'m> Work<'m, '_> {
 
     fn declaration(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: DeclId) {
         let declarators = module.declarations.declarators(id);
-        let names: Vec<&'m str> = declarators.iter().map(|d| module.name(d.name)).collect();
-        let stays: Vec<bool> = names.iter().map(|n| self.stays(input, n)).collect();
+        let names: Vec<Name<'m>> = declarators
+            .iter()
+            .map(|d| globals::declared(module, d))
+            .collect();
+        let stays: Vec<bool> = names.iter().map(|n| self.stays(input, *n)).collect();
         let gone = names.iter().zip(&stays).filter(|(_, stays)| !**stays);
         let mut forwards: Vec<u8> = Vec::new();
         for (name, _) in gone {
-            if let Some(text) = self.forward(name) {
+            if let Some(text) = self.forward(*name) {
                 forwards.extend(text);
                 forwards.push(b'\n');
             }
@@ -341,13 +345,13 @@ impl<'m> Work<'m, '_> {
         module: &'m Module,
         chunk: &Chunk,
         id: DeclId,
-        names: &[&'m str],
+        names: &[Name<'m>],
         stays: &[bool],
     ) {
         let Some(decl) = module.declarations.decls.get(id) else {
             return;
         };
-        let hidden = |n: &&str| self.hidden.contains(n) && !self.forwarded.contains(n);
+        let hidden = |n: &Name<'_>| self.hidden.contains(n.0) && !self.forwarded.contains(n);
         if decl.linkage == Some(Linkage::Visible) && names.iter().all(hidden) {
             self.hide(input, module, chunk);
         }

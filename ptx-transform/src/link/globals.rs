@@ -45,8 +45,17 @@ pub(super) enum What {
     Variable(DeclId, usize),
 }
 
+/// A name, and whether it stands for a range such as `t<4>`, which is another thing than a plain `t`.
+pub(super) type Name<'m> = (&'m str, bool);
+
 /// The names of a module.
-pub(super) type Globals<'m> = BTreeMap<&'m str, Global>;
+pub(super) type Globals<'m> = BTreeMap<Name<'m>, Global>;
+
+/// The name that a declarator declares.
+pub(super) fn declared<'m>(module: &'m Module, declarator: &Declarator) -> Name<'m> {
+    let range = declarator.count != Operand::Absent;
+    (module.name(declarator.name), range)
+}
 
 /// The names of a module, with what it says of them.
 pub(super) fn of(module: &Module) -> Globals<'_> {
@@ -67,7 +76,7 @@ pub(super) fn of(module: &Module) -> Globals<'_> {
                         item,
                         what: What::Variable(id, i),
                     };
-                    let entry = all.entry(module.name(d.name)).or_insert(global);
+                    let entry = all.entry(declared(module, d)).or_insert(global);
                     if entry.role == Role::External {
                         *entry = global;
                     }
@@ -81,7 +90,7 @@ pub(super) fn of(module: &Module) -> Globals<'_> {
                 let first = module.pool.slice(d.args).first();
                 if let (Directive::Alias, Some(Operand::Symbol(alias))) = (d.directive, first)
                     && let Some(name) = module.symbols.get(*alias).map(|s| module.name(s.name))
-                    && let Some(global) = all.get_mut(name)
+                    && let Some(global) = all.get_mut(&(name, false))
                     && let What::Function(f) = global.what
                 {
                     let linkage = module.functions.get(f).and_then(|f| f.linkage);
@@ -136,7 +145,7 @@ fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: Func
         item,
         what: What::Function(id),
     };
-    let entry = all.entry(module.name(f.name)).or_insert(global);
+    let entry = all.entry((module.name(f.name), false)).or_insert(global);
     if f.body.is_some() {
         // What was visible need not say so again.
         let before = match entry.what {
@@ -189,8 +198,8 @@ pub(super) fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usi
 }
 
 /// The names that several modules share, each with what those modules say.
-pub(super) fn shared<'m>(modules: &[&'m Module]) -> BTreeMap<&'m str, Vec<(usize, Global)>> {
-    let mut all: BTreeMap<&str, Vec<(usize, Global)>> = BTreeMap::new();
+pub(super) fn shared<'m>(modules: &[&'m Module]) -> BTreeMap<Name<'m>, Vec<(usize, Global)>> {
+    let mut all: BTreeMap<Name<'_>, Vec<(usize, Global)>> = BTreeMap::new();
     for (input, module) in modules.iter().enumerate() {
         for (name, global) in of(module) {
             if global.role != Role::Private {
@@ -204,7 +213,7 @@ pub(super) fn shared<'m>(modules: &[&'m Module]) -> BTreeMap<&'m str, Vec<(usize
 
 /// Checks that modules agree in what they share.
 pub(super) fn check(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
-    for (name, all) in shared(modules) {
+    for ((name, _), all) in shared(modules) {
         let input = winner(modules, &all);
         // Without a definition, what the first one says counts.
         let chosen = all.iter().find(|(i, _)| input.is_none_or(|w| w == *i));

@@ -91,6 +91,9 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
         return Err(found);
     };
     let unique = prepare::prepare(modules, &mut found);
+    if errors(&found) {
+        return Err(found);
+    }
     let renamed: Vec<&Module> = unique
         .iter()
         .zip(modules)

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::{Item, Module};
 
+use super::globals::Name;
 use crate::chunks::Chunks;
 use crate::extract::directive;
 
@@ -17,7 +18,7 @@ pub(super) struct Piece {
 }
 
 /// The names that a chunk declares and other modules have, too, each with whether the definition that stays is there.
-pub(super) type Declares<'m> = Vec<BTreeMap<usize, Vec<(&'m str, bool)>>>;
+pub(super) type Declares<'m> = Vec<BTreeMap<usize, Vec<(Name<'m>, bool)>>>;
 
 /// Lays the chunks of the modules in one order. Chunks that stand around the declaration of a name in one module stand around
 /// its definition in the other.
@@ -30,11 +31,11 @@ pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<
             continue;
         }
         let header = header_end(modules, chunks);
-        let mut placed: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut placed: BTreeMap<Name<'_>, usize> = BTreeMap::new();
         for (at, piece) in order.iter().enumerate() {
             let of = declares.get(piece.input).and_then(|d| d.get(&piece.chunk));
             for (name, _) in of.into_iter().flatten() {
-                placed.entry(name).or_insert(at);
+                placed.entry(*name).or_insert(at);
             }
         }
         // Where each chunk has to stand at least: in front of which piece.

@@ -6,13 +6,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::edit::OffsetMap;
-use ptx_ir::{Code, Diagnostic, FunctionKind, Item, LabelId, Module, NameId, Span, SymbolId};
+use ptx_ir::{Code, Diagnostic, FunctionKind, Item, Module, NameId, Span};
 
-use super::globals::{self, Globals, Role, What};
+use super::globals::{self, Globals, Name, Role, What};
 use super::{LinkDiagnostic, about};
 use crate::chunks::Chunks;
 use crate::extract::lost_note;
-use crate::{Rewritten, Splices, debug};
+use crate::{Entity, Names, RenameError, Renaming, Rewritten, Splices, debug};
 
 /// A module that was changed, or not.
 #[derive(Default)]
@@ -48,6 +48,10 @@ impl Prepared {
     }
 }
 
+/// Why debug information goes.
+const SEVERAL: &str = "that of several modules cannot be put together";
+const RENAMED: &str = "it speaks of names that are others now";
+
 /// Prepares every module.
 pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Prepared> {
     let mut all: Vec<Prepared> = modules.iter().map(|_| Prepared::default()).collect();
@@ -56,20 +60,15 @@ pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> V
         for (input, (module, prepared)) in modules.iter().zip(&mut all).enumerate() {
             if let Some((without, first)) = without_sections(module) {
                 prepared.then(without);
-                let why = "that of several modules cannot be put together";
-                found.push(about(input, lost_note(first, why)));
+                found.push(about(input, lost_note(first, SEVERAL)));
             }
         }
     }
-    let current: Vec<&Module> = all.iter().zip(modules).map(|(p, m)| p.module(m)).collect();
-    let renamings = renamings(&current, found);
-    let mut renamed = Vec::new();
-    for (input, (module, renaming)) in current.iter().zip(&renamings).enumerate() {
-        renamed.push(rename(module, renaming, input, found));
-    }
-    for (prepared, rewritten) in all.iter_mut().zip(renamed) {
-        if let Some(rewritten) = rewritten {
-            prepared.then(rewritten);
+    let current = all.iter().zip(modules).map(|(p, m)| p.module(m));
+    let renamings = renamings(&current.collect::<Vec<_>>(), found);
+    for (input, (prepared, renaming)) in all.iter_mut().zip(&renamings).enumerate() {
+        if let Some(module) = modules.get(input) {
+            rename(module, prepared, renaming, input, found);
         }
     }
     all
@@ -91,28 +90,33 @@ fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
     Some((splices.apply(module.source()), first?))
 }
 
-/// The new names for one module.
-#[derive(Default)]
-struct Renaming {
-    symbols: Vec<(SymbolId, String)>,
-    /// Labels by their old name, in all bodies.
-    labels: BTreeMap<NameId, String>,
-}
-
 fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renaming> {
     let globals: Vec<Globals<'_>> = modules.iter().map(|m| globals::of(m)).collect();
-    let mut holders: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut holders: BTreeMap<Name<'_>, Vec<usize>> = BTreeMap::new();
     for (input, names) in globals.iter().enumerate() {
         for name in names.keys() {
-            holders.entry(name).or_default().push(input);
+            holders.entry(*name).or_default().push(input);
         }
     }
-    let mut all: Vec<Renaming> = modules.iter().map(|_| Renaming::default()).collect();
+    let mut all: Vec<Renaming> = modules.iter().map(|_| Renaming::new()).collect();
     let mut fresh = Fresh {
         modules,
         taken: BTreeSet::new(),
     };
-    for (name, inputs) in holders.iter().filter(|(_, inputs)| inputs.len() > 1) {
+    // A range `t<4>` also clashes with a plain `t3` of another module.
+    let mut members: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for ((name, range), inputs) in &holders {
+        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        if !range && prefix.len() < name.len() && holders.contains_key(&(prefix, true)) {
+            members.entry(prefix).or_default().extend(inputs);
+        }
+    }
+    for (name, inputs) in &holders {
+        let plain = members.get(name.0).filter(|_| name.1);
+        let clashes = |i: &usize| plain.is_some_and(|p| p.iter().any(|j| j != i));
+        if inputs.len() < 2 && !inputs.iter().any(clashes) {
+            continue;
+        }
         let role = |input: usize| globals.get(input).and_then(|g| g.get(name));
         let is_private = |input: usize| role(input).is_some_and(|g| g.role == Role::Private);
         // One keeps the name: what others see, what debug information speaks of, or the first.
@@ -120,11 +124,17 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         let spoken = |i: &&usize| modules.get(**i).is_some_and(|m| !m.sections.is_empty());
         let kept = inputs.iter().find(spoken).or(inputs.first());
         for &input in inputs {
-            if !is_private(input) || !shared && kept == Some(&input) {
+            let keeps = !shared && kept == Some(&input) && !clashes(&input);
+            if !is_private(input) || keeps {
                 continue;
             }
             let Some(global) = role(input) else { continue };
-            let new = fresh.name(name, input);
+            let (name, range) = *name;
+            let mut new = fresh.name(name, input);
+            if range {
+                // The numbers of its members stand behind it.
+                new.push('$');
+            }
             if let (Some(module), What::Function(f)) = (modules.get(input), global.what) {
                 let kind = module.functions.get(f).map(|f| f.kind);
                 if kind == Some(FunctionKind::Entry) {
@@ -135,20 +145,24 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
                 }
             }
             if let Some(renaming) = all.get_mut(input) {
-                renaming.symbols.push((global.symbol, new));
+                renaming.set(Entity::Symbol(global.symbol), new);
             }
         }
     }
     // A label further down loses against a name of the module.
     for (input, (module, renaming)) in modules.iter().zip(&mut all).enumerate() {
         let spoken = spoken(modules, input);
-        for body in module.bodies.values() {
-            for label in body.labels.values() {
+        // Labels of one name keep one name.
+        let mut renamed: BTreeMap<NameId, String> = BTreeMap::new();
+        for (function, _, body) in module.definitions() {
+            for (id, label) in body.labels.iter() {
                 let name = module.name(label.name);
-                let own = globals.get(input).is_some_and(|g| g.contains_key(name));
-                let clashes = holders.contains_key(name) && !own || spoken.contains(name);
-                if clashes && !renaming.labels.contains_key(&label.name) {
-                    renaming.labels.insert(label.name, fresh.name(name, input));
+                let plain = (name, false);
+                let own = globals.get(input).is_some_and(|g| g.contains_key(&plain));
+                if holders.contains_key(&plain) && !own || spoken.contains(name) {
+                    let fresh = || fresh.name(name, input);
+                    let new = renamed.entry(label.name).or_insert_with(fresh);
+                    renaming.set(Entity::Label(function, id), new.clone());
                 }
             }
         }
@@ -190,46 +204,32 @@ impl Fresh<'_> {
     }
 }
 
-/// The module under its new names; `None` where it has the old ones.
+/// Gives a module its new names; without debug sections, where those speak of the old ones.
 fn rename(
-    module: &Module,
+    original: &Module,
+    prepared: &mut Prepared,
     renaming: &Renaming,
     input: usize,
     found: &mut Vec<LinkDiagnostic>,
-) -> Option<Rewritten> {
-    if renaming.symbols.is_empty() && renaming.labels.is_empty() {
-        return None;
+) {
+    if renaming.is_empty() {
+        return;
     }
-    let mut module = module.clone();
-    let mut refused = |name: String| {
-        let message = format!("`{name}` is a name of two modules and cannot be changed");
-        let d = Diagnostic::error(Code::DuplicateDefinition, Span::default(), message);
-        found.push(about(input, d));
-    };
-    for (symbol, new) in &renaming.symbols {
-        if module.rename_symbol(*symbol, new).is_err() {
-            refused(new.clone());
+    let apply = |module: &Module| renaming.apply(module, &Names::of(module));
+    let mut rewritten = apply(prepared.module(original));
+    if matches!(rewritten, Err(RenameError::Used(_)))
+        && let Some((without, first)) = without_sections(prepared.module(original))
+    {
+        prepared.then(without);
+        found.push(about(input, lost_note(first, RENAMED)));
+        rewritten = apply(prepared.module(original));
+    }
+    match rewritten {
+        Ok(rewritten) => prepared.then(rewritten),
+        Err(error) => {
+            let message = format!("a name of this module and one of another clash: {error}");
+            let d = Diagnostic::error(Code::DuplicateDefinition, Span::default(), message);
+            found.push(about(input, d));
         }
     }
-    let functions: Vec<_> = module.definitions().map(|(id, ..)| id).collect();
-    for function in functions {
-        let wanted: Vec<(LabelId, &String)> = match module.body(function) {
-            Some(body) => {
-                let all = body.labels.iter();
-                all.filter_map(|(id, l)| Some((id, renaming.labels.get(&l.name)?)))
-                    .collect()
-            }
-            None => Vec::new(),
-        };
-        for (label, new) in wanted {
-            let renamed = module
-                .edit(function)
-                .and_then(|mut e| e.rename_label(label, new));
-            if renamed.is_err() {
-                refused(new.clone());
-            }
-        }
-    }
-    let (text, map) = ptx_print::verbatim_with_map(&module);
-    Some(Rewritten { text, map })
 }

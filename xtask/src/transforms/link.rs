@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
 use ptx_ir::{FunctionKind, Module, Severity};
+use ptx_isa::TypeKind;
 use ptx_transform::LinkOptions;
 
 use super::sections::Sections;
@@ -105,6 +106,9 @@ fn difference(
 /// The file linked with another one of the corpus that goes with it.
 pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
+    if has_handles(&module) {
+        return Ok(Vec::new());
+    }
     let others = others()?;
     let mut hasher = DefaultHasher::new();
     source.hash(&mut hasher);
@@ -114,41 +118,61 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
             break;
         };
         let second = ptx_parse::parse(other).module;
+        if has_handles(&second) {
+            continue;
+        }
         // Kernels of the same name, other targets, other options: they do not go together.
         let Ok(linked) = ptx_transform::link(&[&module, &second], &LinkOptions::default()) else {
             continue;
         };
-        let Ok(together) = Sections::by(assemblers, &linked.text, Job::Relocatable)? else {
-            let how = "refused: the linked text".to_owned();
-            return Ok(vec![(name.clone(), Outcome::Different(how))]);
-        };
         let header = ptx_parse::parse(&linked.text).module.header;
-        let mut found = Vec::new();
+        let mut alone = Vec::new();
         for (which, module) in [("first", &module), ("second", &second)] {
-            let outcome = within(assemblers, module, &header, &together)?;
-            found.push((format!("with {name}, {which}"), outcome));
+            let Some(sections) = under(assemblers, module, &header)? else {
+                return Ok(vec![(name.clone(), Outcome::NotAssembled)]);
+            };
+            alone.push((which, module, sections));
         }
-        return Ok(found);
+        let together = match Sections::by(assemblers, &linked.text, Job::Relocatable)? {
+            Ok(together) => together,
+            Err(reason) => {
+                let how = Outcome::Different(format!("refused: {reason}"));
+                return Ok(vec![(format!("with {name}"), how)]);
+            }
+        };
+        let compare = |(which, module, sections): &(_, &Module, Sections)| {
+            let outcome = within(module, sections, &together);
+            (format!("with {name}, {which}"), outcome)
+        };
+        return Ok(alone.iter().map(compare).collect());
     }
     Ok(Vec::new())
 }
 
-/// Whether the code of a module is among other code.
-fn within(
+/// Whether a module has textures, samplers or surfaces of its own: the assembler keeps their handles behind the largest
+/// parameters of all kernels in the module, so that code which reads them differs in company.
+fn has_handles(module: &Module) -> bool {
+    let opaque = |d: &ptx_ir::VarDecl| d.ty.known().is_some_and(|t| t.kind() == TypeKind::Opaque);
+    module.declarations.decls.values().any(opaque)
+}
+
+/// The code of a module under another header.
+fn under(
     assemblers: &Assemblers,
     module: &Module,
     header: &ptx_ir::Header,
-    together: &Sections,
-) -> Result<Outcome> {
+) -> Result<Option<Sections>> {
     let (Some(version), Some(target)) = (header.version, header.target) else {
-        return Ok(Outcome::NotAssembled);
+        return Ok(None);
     };
     let Some(text) = ptx_verify::retarget(module, target, version) else {
-        return Ok(Outcome::NotAssembled);
+        return Ok(None);
     };
-    let Ok(alone) = Sections::by(assemblers, &text, Job::Relocatable)? else {
-        return Ok(Outcome::NotAssembled);
-    };
+    Ok(Sections::by(assemblers, &text, Job::Relocatable)?.ok())
+}
+
+/// Whether the code of a module is among other code.
+fn within(module: &Module, alone: &Sections, together: &Sections) -> Outcome {
     // What is private may have another name there.
     let kernels = module.definitions().map(|(_, f, _)| f);
     let visible = kernels.filter(|f| f.linkage.is_some());
@@ -159,7 +183,7 @@ fn within(
         })
         .collect();
     let wanted = |s: &str| own.iter().any(|o| o == s);
-    Ok(outcome(alone.difference(together, wanted)))
+    outcome(alone.difference(together, wanted))
 }
 
 /// Small files of the repository's corpus to link others with.
