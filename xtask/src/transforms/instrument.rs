@@ -12,6 +12,7 @@ use crate::corpus::cubin::{self, Outcome};
 use crate::ptxas::{Assemblers, Job};
 
 type Instrumented = Result<(Module, Report), Error>;
+type Make<'a> = &'a dyn Fn(&Module) -> Instrumented;
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let Some(job) = job(assemblers, source)? else {
@@ -19,7 +20,7 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
     };
     let module = ptx_parse::parse(source).module;
     let parameters = cubin::info(source) != cubin::Info::Debug;
-    let all: [(&str, &dyn Fn(&Module) -> Instrumented); 4] = [
+    let all: [(&str, Make<'_>); 4] = [
         ("bounds", &|m| bounds(m, StateSpace::Global, Outside::Trap)),
         ("shared bounds", &|m| {
             bounds(m, StateSpace::Shared, Outside::Record(records()))
