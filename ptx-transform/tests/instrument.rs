@@ -148,6 +148,9 @@ fn values_of_vectors() {
     );
     let text = traced("\tst.shared.v2.f32 [r1], {f0, 0f3f800000};\n");
     assert!(text.contains(", 1065353216);\n"), "{text}");
+    // A constant has as many bits as are stored.
+    let text = traced("\tst.global.s8 [d0], -1;\n");
+    assert!(text.contains("(0, 1, d0, 255);\n"), "{text}");
     let text = traced("\tst.global.v2.b32 [d0], v;\n");
     assert!(
         text.contains("b32_0, v.x;\n") && text.contains("b32_1, v.y;\n"),
