@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, fmt, grep, parse, requires, retarget, roundtrip,
-    stats, tokens,
+    analyze, callgraph, cfg, check, explain, extract, fmt, grep, instrument, link, parse, requires,
+    retarget, roundtrip, stats, tokens,
 };
 use crate::output::Status;
 
@@ -33,6 +33,8 @@ enum Command {
     Check(check::Args),
     Requires(requires::Args),
     Retarget(retarget::Args),
+    Extract(extract::Args),
+    Link(link::Args),
     Fmt(fmt::Args),
     Parse(parse::Args),
     Stats(stats::Args),
@@ -41,6 +43,7 @@ enum Command {
     Cfg(cfg::Args),
     Callgraph(callgraph::Args),
     Grep(grep::Args),
+    Instrument(instrument::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -51,6 +54,8 @@ pub(crate) fn run() -> Result<Status> {
         Command::Check(args) => check::run(&args),
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),
+        Command::Extract(args) => extract::run(&args),
+        Command::Link(args) => link::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),
@@ -59,6 +64,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Cfg(args) => cfg::run(&args),
         Command::Callgraph(args) => callgraph::run(&args),
         Command::Grep(args) => grep::run(&args),
+        Command::Instrument(args) => instrument::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }

@@ -20,6 +20,8 @@ use crate::ptxas::{Assemblers, Job, Verdict};
 pub(crate) enum Outcome {
     /// The cubins agree to this extent.
     Same(Extent),
+    /// They need not: the assembler takes the text, and what it has to hold is there.
+    Accepted,
     /// They do not; the first difference.
     Different(String),
     /// The assembler makes no code of the file itself.
