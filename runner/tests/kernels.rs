@@ -179,9 +179,7 @@ fn compare(gpu: &Gpu, example: &Example, how: Rewriting) -> Result<(), Failed> {
         shared: 0,
     };
     let text = rewritten(example, how)?;
-    let mut buffers = gpu
-        .run(&text, kernel.name, launch, &arguments)?
-        .into_iter();
+    let mut buffers = gpu.run(&text, kernel.name, launch, &arguments)?.into_iter();
     let expected = (example.expected)(&inputs, kernel);
     for parameter in &kernel.parameters {
         let Parameter::Buffer {
