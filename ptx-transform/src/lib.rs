@@ -9,8 +9,20 @@
 
 extern crate alloc;
 
+mod flatten;
+mod minify;
 mod names;
+mod reach;
+mod renumber;
+mod short;
 mod splices;
+mod strip;
+mod trivia;
+mod usage;
 
+pub use flatten::flatten;
+pub use minify::{Minify, minify};
 pub use names::{Entity, Mention, Names, RenameError, Renaming};
+pub use renumber::renumber;
 pub use splices::{Rewritten, Splices};
+pub use strip::strip;

@@ -6,6 +6,7 @@ mod walk;
 use alloc::vec::Vec;
 
 pub use rename::{RenameError, Renaming};
+pub(crate) use rename::{Unresolved, is_name, unresolved};
 
 use ptx_ir::{FuncId, LabelId, Module, NameId, RegDeclId, Span, SymbolId, VarId};
 

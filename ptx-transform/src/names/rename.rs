@@ -157,12 +157,21 @@ impl Renaming {
             return Some(other.whole());
         }
         if names.mentions().len() != found.mentions().len() {
-            return Some(found.mentions().last().map_or(Span::default(), |m| m.whole()));
+            return Some(
+                found
+                    .mentions()
+                    .last()
+                    .map_or(Span::default(), |m| m.whole()),
+            );
         }
         // Two things in one scope may have one name now.
         let errors = |d: &&ptx_ir::Diagnostic| d.severity == Severity::Error;
         let before = match parsed.has_errors() {
-            true => parse(module.source()).diagnostics.iter().filter(errors).count(),
+            true => parse(module.source())
+                .diagnostics
+                .iter()
+                .filter(errors)
+                .count(),
             false => 0,
         };
         let mut now = parsed.diagnostics.iter().filter(errors);
@@ -204,9 +213,7 @@ pub(crate) fn unresolved<'m>(module: &'m Module, names: &Names) -> Unresolved<'m
         tables.extend(body.pool.operands().iter().filter_map(|o| match *o {
             ptx_ir::Operand::Range(at) => match body.pool.get(at) {
                 ptx_ir::Operand::Name(name) => Some(module.name_bytes(name)),
-                ptx_ir::Operand::Label(id) => {
-                    Some(module.name_bytes(body.labels.get(id)?.name))
-                }
+                ptx_ir::Operand::Label(id) => Some(module.name_bytes(body.labels.get(id)?.name)),
                 _ => None,
             },
             _ => None,

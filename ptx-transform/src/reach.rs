@@ -1,0 +1,112 @@
+//! What of a module its kernels and what other modules see can reach.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use ptx_ir::{Binding, FunctionKind, Item, ItemId, Linkage, Module, Span, SymbolId};
+
+use crate::names::{Entity, Names};
+
+/// Whether other modules can see a name with this linkage.
+pub(crate) fn is_seen(linkage: Option<Linkage>) -> bool {
+    linkage.is_some()
+}
+
+/// Functions and variables that no other module can see, in the order of their ids: neither kernels nor visible, weak, common or
+/// external.
+pub(crate) fn private(module: &Module) -> BTreeSet<Entity> {
+    let mut seen: BTreeSet<Entity> = BTreeSet::new();
+    let mut all: BTreeSet<Entity> = BTreeSet::new();
+    // A symbol stands for the first of its name, as in the mentions.
+    let mut first: BTreeMap<&str, SymbolId> = BTreeMap::new();
+    for (id, symbol) in module.symbols.iter() {
+        first.entry(module.name(symbol.name)).or_insert(id);
+    }
+    let mut note = |symbol: SymbolId, is_private: bool| {
+        let name = module.symbols.get(symbol).map(|s| module.name(s.name));
+        if let Some(&id) = name.and_then(|n| first.get(n)) {
+            let entity = Entity::Symbol(id);
+            all.insert(entity);
+            if !is_private {
+                seen.insert(entity);
+            }
+        }
+    };
+    for f in module.functions.values() {
+        if let Some(symbol) = f.symbol {
+            note(symbol, f.kind == FunctionKind::Func && !is_seen(f.linkage));
+        }
+    }
+    for item in module.items.values() {
+        if let Item::Decl(d) = *item {
+            let linkage = module.declarations.decls.get(d).and_then(|d| d.linkage);
+            for d in module.declarations.declarators(d) {
+                if let Binding::Symbol(symbol) = d.binding {
+                    note(symbol, !is_seen(linkage));
+                }
+            }
+        }
+        // An alias is seen by its own name, which has to stay.
+        if let Item::Directive(d) = *item
+            && let Some(d) = module.directives.get(d)
+        {
+            for operand in module.pool.slice(d.args) {
+                if let ptx_ir::Operand::Symbol(symbol) = *operand {
+                    note(symbol, false);
+                }
+            }
+        }
+    }
+    all.retain(|e| !seen.contains(e));
+    all
+}
+
+/// The items that declare or define nothing but private things which nothing that stays mentions.
+pub(crate) fn dead(module: &Module, names: &Names) -> Vec<(ItemId, Span)> {
+    let mut private = private(module);
+    // External functions and variables that nothing mentions are not needed either.
+    let mut declared: BTreeMap<Entity, Vec<Span>> = BTreeMap::new();
+    let mut items: Vec<(ItemId, Span, Vec<Entity>)> = Vec::new();
+    let mut todo: Vec<Span> = Vec::new();
+    for (id, item) in module.items() {
+        let span = module.span(id);
+        let declares: Vec<Entity> = match item {
+            Item::Function(_) | Item::Decl(_) => names
+                .within(span)
+                .iter()
+                .filter(|m| m.declares && matches!(m.entity, Entity::Symbol(_)))
+                .map(|m| m.entity)
+                .collect(),
+            _ => Vec::new(),
+        };
+        let external = match item {
+            Item::Function(f) => module.functions.get(f).is_some_and(|f| f.body.is_none()),
+            Item::Decl(d) => {
+                let linkage = module.declarations.decls.get(d).and_then(|d| d.linkage);
+                linkage == Some(Linkage::Extern)
+            }
+            _ => false,
+        };
+        let only = |e: &Entity| external || private.contains(e);
+        if declares.is_empty() || !declares.iter().all(only) {
+            todo.push(span);
+            continue;
+        }
+        for entity in &declares {
+            declared.entry(*entity).or_default().push(span);
+        }
+        items.push((id, span, declares));
+    }
+    // From what stays to all that it mentions.
+    private.clear();
+    let mut reached = private;
+    while let Some(span) = todo.pop() {
+        for m in names.within(span) {
+            if reached.insert(m.entity) {
+                todo.extend(declared.remove(&m.entity).unwrap_or_default());
+            }
+        }
+    }
+    items.retain(|(_, _, declares)| !declares.iter().any(|e| reached.contains(e)));
+    items.into_iter().map(|(id, span, _)| (id, span)).collect()
+}
