@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, fmt, grep, parse, requires, retarget, roundtrip,
-    stats, tokens,
+    analyze, callgraph, cfg, check, explain, flatten, fmt, grep, minify, parse, rename, renumber,
+    requires, retarget, roundtrip, stats, strip, tokens,
 };
 use crate::output::Status;
 
@@ -34,6 +34,11 @@ enum Command {
     Requires(requires::Args),
     Retarget(retarget::Args),
     Fmt(fmt::Args),
+    Rename(rename::Args),
+    Strip(strip::Args),
+    Minify(minify::Args),
+    Renumber(renumber::Args),
+    Flatten(flatten::Args),
     Parse(parse::Args),
     Stats(stats::Args),
     Roundtrip(roundtrip::Args),
@@ -52,6 +57,11 @@ pub(crate) fn run() -> Result<Status> {
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::Rename(args) => rename::run(&args),
+        Command::Strip(args) => strip::run(&args),
+        Command::Minify(args) => minify::run(&args),
+        Command::Renumber(args) => renumber::run(&args),
+        Command::Flatten(args) => flatten::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Roundtrip(args) => roundtrip::run(&args),

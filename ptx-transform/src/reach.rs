@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use ptx_ir::{Binding, FunctionKind, Item, ItemId, Linkage, Module, Span, SymbolId};
+use ptx_ir::{Binding, FunctionKind, Item, ItemId, Linkage, Module, Operand, Span, SymbolId};
 
 use crate::names::{Entity, Names};
 
@@ -12,52 +12,61 @@ pub(crate) fn is_seen(linkage: Option<Linkage>) -> bool {
     linkage.is_some()
 }
 
-/// Functions and variables that no other module can see, in the order of their ids: neither kernels nor visible, weak, common or
-/// external.
+/// Functions and variables that no other module can see: neither kernels nor visible, weak, common or external, nor named by an
+/// alias.
 pub(crate) fn private(module: &Module) -> BTreeSet<Entity> {
-    let mut seen: BTreeSet<Entity> = BTreeSet::new();
+    own(module, false)
+}
+
+/// The same, and with `visible` also kernels and what is visible.
+pub(crate) fn own(module: &Module, visible: bool) -> BTreeSet<Entity> {
+    let mut kept: BTreeSet<Entity> = BTreeSet::new();
     let mut all: BTreeSet<Entity> = BTreeSet::new();
     // A symbol stands for the first of its name, as in the mentions.
     let mut first: BTreeMap<&str, SymbolId> = BTreeMap::new();
     for (id, symbol) in module.symbols.iter() {
         first.entry(module.name(symbol.name)).or_insert(id);
     }
-    let mut note = |symbol: SymbolId, is_private: bool| {
+    let mut note = |symbol: SymbolId, keep: bool| {
         let name = module.symbols.get(symbol).map(|s| module.name(s.name));
         if let Some(&id) = name.and_then(|n| first.get(n)) {
-            let entity = Entity::Symbol(id);
-            all.insert(entity);
-            if !is_private {
-                seen.insert(entity);
-            }
+            let set = if keep { &mut kept } else { &mut all };
+            set.insert(Entity::Symbol(id));
         }
+    };
+    let keeps = |linkage: Option<Linkage>| match linkage {
+        None => false,
+        Some(Linkage::Visible) => !visible,
+        Some(_) => true,
     };
     for f in module.functions.values() {
         if let Some(symbol) = f.symbol {
-            note(symbol, f.kind == FunctionKind::Func && !is_seen(f.linkage));
+            let kernel = f.kind == FunctionKind::Entry && !visible;
+            note(symbol, kernel || keeps(f.linkage));
         }
     }
     for item in module.items.values() {
-        if let Item::Decl(d) = *item {
-            let linkage = module.declarations.decls.get(d).and_then(|d| d.linkage);
-            for d in module.declarations.declarators(d) {
-                if let Binding::Symbol(symbol) = d.binding {
-                    note(symbol, !is_seen(linkage));
+        match *item {
+            Item::Decl(d) => {
+                let linkage = module.declarations.decls.get(d).and_then(|d| d.linkage);
+                for d in module.declarations.declarators(d) {
+                    if let Binding::Symbol(symbol) = d.binding {
+                        note(symbol, keeps(linkage));
+                    }
                 }
             }
-        }
-        // An alias is seen by its own name, which has to stay.
-        if let Item::Directive(d) = *item
-            && let Some(d) = module.directives.get(d)
-        {
-            for operand in module.pool.slice(d.args) {
-                if let ptx_ir::Operand::Symbol(symbol) = *operand {
-                    note(symbol, false);
+            Item::Directive(d) if !visible => {
+                let args = module.directives.get(d).map(|d| d.args);
+                for operand in module.pool.slice(args.unwrap_or_default()) {
+                    if let Operand::Symbol(symbol) = *operand {
+                        note(symbol, true);
+                    }
                 }
             }
+            _ => {}
         }
     }
-    all.retain(|e| !seen.contains(e));
+    all.retain(|e| !kept.contains(e));
     all
 }
 

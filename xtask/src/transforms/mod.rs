@@ -2,6 +2,7 @@
 //! every rewritten file of the corpora beside that of the original.
 
 mod canonical;
+mod names;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -48,10 +49,32 @@ struct Transform {
 type Check = fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>;
 
 /// All of them.
-const TRANSFORMS: &[Transform] = &[Transform {
-    name: "canonical",
-    check: canonical::check,
-}];
+const TRANSFORMS: &[Transform] = &[
+    Transform {
+        name: "canonical",
+        check: canonical::check,
+    },
+    Transform {
+        name: "rename",
+        check: names::rename,
+    },
+    Transform {
+        name: "strip",
+        check: names::strip,
+    },
+    Transform {
+        name: "minify",
+        check: names::minify,
+    },
+    Transform {
+        name: "renumber",
+        check: names::renumber,
+    },
+    Transform {
+        name: "flatten",
+        check: names::flatten,
+    },
+];
 
 /// Files whose code may differ: the transformation, what their path contains, why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
