@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, flatten, fmt, grep, minify, parse, rename, renumber,
-    requires, retarget, roundtrip, stats, strip, tokens,
+    analyze, callgraph, cfg, check, explain, extract, flatten, fmt, grep, instrument, link, minify,
+    parse, rename, renumber, requires, retarget, roundtrip, stats, strip, tokens,
 };
 use crate::output::Status;
 
@@ -33,6 +33,8 @@ enum Command {
     Check(check::Args),
     Requires(requires::Args),
     Retarget(retarget::Args),
+    Extract(extract::Args),
+    Link(link::Args),
     Fmt(fmt::Args),
     Rename(rename::Args),
     Strip(strip::Args),
@@ -46,6 +48,7 @@ enum Command {
     Cfg(cfg::Args),
     Callgraph(callgraph::Args),
     Grep(grep::Args),
+    Instrument(instrument::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -56,6 +59,8 @@ pub(crate) fn run() -> Result<Status> {
         Command::Check(args) => check::run(&args),
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),
+        Command::Extract(args) => extract::run(&args),
+        Command::Link(args) => link::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Rename(args) => rename::run(&args),
         Command::Strip(args) => strip::run(&args),
@@ -69,6 +74,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Cfg(args) => cfg::run(&args),
         Command::Callgraph(args) => callgraph::run(&args),
         Command::Grep(args) => grep::run(&args),
+        Command::Instrument(args) => instrument::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }
