@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, fmt, grep, parse, requires, retarget, roundtrip,
+    analyze, callgraph, cfg, check, clean, explain, fmt, grep, parse, requires, retarget, roundtrip,
     stats, tokens,
 };
 use crate::output::Status;
@@ -33,6 +33,7 @@ enum Command {
     Check(check::Args),
     Requires(requires::Args),
     Retarget(retarget::Args),
+    Clean(clean::Args),
     Fmt(fmt::Args),
     Parse(parse::Args),
     Stats(stats::Args),
@@ -51,6 +52,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Check(args) => check::run(&args),
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),
+        Command::Clean(args) => clean::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),

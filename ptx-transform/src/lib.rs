@@ -9,6 +9,7 @@
 
 extern crate alloc;
 
+pub mod clean;
 mod splices;
 
 pub use splices::{Rewritten, Splices};

@@ -72,6 +72,7 @@ mod offsets;
 mod place;
 mod record;
 mod rename;
+mod sweep;
 
 pub use batch::{Batch, Edit};
 pub use cursor::Cursor;

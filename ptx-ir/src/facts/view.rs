@@ -212,6 +212,14 @@ impl<'a> Facts<'a> {
         parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
     }
 
+    /// Whether the registers in an operand of the instruction, its guard not counted, are read and nothing else.
+    pub fn only_reads(&self, index: usize) -> bool {
+        let here = |part: &&Part| usize::from(part.written) == index;
+        let mut parts = self.form.parts.iter().filter(here).peekable();
+        let address = matches!(self.operands().get(index), Some(Operand::Address(_)));
+        parts.peek().is_some() && (address || parts.all(|part| part.usage == Usage::Read))
+    }
+
     /// The register that an operand is, its signs left out; `None` where it is something else.
     pub fn place(&self, operand: Operand) -> Option<Place> {
         match plain(self.body, operand) {
