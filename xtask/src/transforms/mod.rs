@@ -2,6 +2,7 @@
 //! every rewritten file of the corpora beside that of the original.
 
 mod canonical;
+mod clean;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,6 +31,9 @@ pub(crate) struct Args {
     /// Only files whose path contains this
     #[arg(long)]
     file: Option<String>,
+    /// Name the kernels whose code differs, where kernels are counted
+    #[arg(long)]
+    list: bool,
     /// Fail where there is no ptxas
     #[arg(long)]
     require_ptxas: bool,
@@ -43,15 +47,28 @@ struct Transform {
     name: &'static str,
     /// Rewrites a file and compares; an outcome for each text that came of it, with what it is.
     check: Check,
+    /// Whether it also judges files for a debugger.
+    debug: bool,
 }
 
 type Check = fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>;
 
 /// All of them.
-const TRANSFORMS: &[Transform] = &[Transform {
-    name: "canonical",
-    check: canonical::check,
-}];
+const TRANSFORMS: &[Transform] = &[
+    Transform {
+        name: "canonical",
+        check: canonical::check,
+        debug: false,
+    },
+    Transform {
+        name: "clean",
+        check: clean::check,
+        debug: true,
+    },
+];
+
+/// Of how many kernels in a hundred the code has to be the same, where kernels are counted.
+const SAME_KERNELS: usize = 95;
 
 /// Files whose code may differ: the transformation, what their path contains, why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
@@ -82,13 +99,14 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let start = Instant::now();
     let outcomes = parallel::map(args.jobs, &work, |(entry, transform)| -> Result<_> {
         let source = entry.read()?;
-        if cubin::info(&source) == cubin::Info::Debug {
+        if !transform.debug && cubin::info(&source) == cubin::Info::Debug {
             return Ok(Vec::new());
         }
         (transform.check)(&assemblers, &source)
     });
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut failed = 0;
+    let mut kernels: BTreeMap<(&str, String), (usize, usize)> = BTreeMap::new();
     for ((entry, transform), outcome) in work.iter().zip(outcomes) {
         for (what, outcome) in outcome? {
             let name = entry.name();
@@ -105,12 +123,35 @@ pub(crate) fn run(args: &Args) -> Result<()> {
                 }
                 (Outcome::NotAssembled, _) => "skipped: ptxas makes no code",
                 (Outcome::Random, _) => "skipped: ptxas itself is not repeatable",
+                (Outcome::Accepted, _) => "accepted",
+                (Outcome::Kernels(all), _) => {
+                    let (same, total) = kernels.entry((transform.name, what.clone())).or_default();
+                    *total += all.len();
+                    for (kernel, how) in all {
+                        match how {
+                            None => *same += 1,
+                            Some(how) if args.list => {
+                                println!("other {} {what}: {name}: {kernel}: {how}", transform.name);
+                            }
+                            Some(_) => {}
+                        }
+                    }
+                    "accepted, kernels compared"
+                }
             };
             *counts.entry((transform.name, row)).or_default() += 1;
         }
     }
     for ((transform, row), count) in &counts {
         println!("{count:>8}  {transform}: {row}");
+    }
+    for ((transform, what), (same, total)) in &kernels {
+        let share = 100.0 * *same as f64 / (*total).max(1) as f64;
+        println!("{share:>7.2}% {transform} {what}: {same} of {total} kernels have the same code");
+        if same * 100 < total * SAME_KERNELS {
+            println!("FAILED {transform} {what}: fewer than {SAME_KERNELS} %");
+            failed += 1;
+        }
     }
     println!("took {:.0} s", start.elapsed().as_secs_f64());
     if failed > 0 {
