@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use ptx_analysis::fold::{Folded, Operation, Video, conversion, fold};
 use ptx_analysis::variables::Variables;
+use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Place, Space, Targets, Usage};
 use ptx_ir::shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
 use ptx_ir::{EntityId, FuncId, InstId, LabelId, Operand, Statement};
@@ -331,8 +332,12 @@ impl<'a> Machine<'a> {
         }
         // A function that nobody knows: of its words, the spaces of its memory aside, which are in the addresses.
         let mut hash = Hash::new(self.seed).text(opcode.text());
-        for modifier in modifiers.iter().filter(|m| m.state_space().is_none()) {
-            hash = hash.text(modifier.text());
+        let words = modifiers.iter().filter(|m| m.state_space().is_none());
+        let mut words: Vec<&str> = words.map(|m| m.text()).collect();
+        // They may be written in several orders.
+        words.sort_unstable();
+        for word in words {
+            hash = hash.text(word);
         }
         hash = self.with_operands(hash, inst, f, &accesses);
         if f.reads_carry() {
@@ -384,7 +389,7 @@ impl<'a> Machine<'a> {
                     let start = access.map_or(0, |a| start(a));
                     values.push(value.wrapping_add(start).into());
                 }
-                _ if f.only_reads(index) || updates(f, *operand) => {
+                _ if f.usage(index).is_some_and(Usage::reads) => {
                     self.read(*operand, &mut values);
                 }
                 _ => continue,
@@ -423,10 +428,10 @@ impl<'a> Machine<'a> {
             let selects = |o: &Operand| match *o {
                 Operand::Lane(selector, _) => selector.element().is_none(),
                 Operand::Neg(_) | Operand::Special(_) => true,
+                // A decimal fraction is rounded to the type that is wanted.
                 Operand::Imm(id) => pool.immediate(id).is_none_or(|i| {
-                    let wide = modifiers.iter().filter_map(|m| m.scalar_type());
-                    let mut wide = wide.map(ScalarType::bits);
-                    i.value.as_int().is_none() && wide.any(|w| !matches!(w, 32 | 64))
+                    let text = self.facts.module().name(i.text).to_ascii_lowercase();
+                    i.value.kind() == ConstKind::Double && !text.starts_with("0d")
                 }),
                 _ => false,
             };
@@ -552,11 +557,6 @@ impl<'a> Machine<'a> {
             self.poke(address, &data);
         }
     }
-}
-
-/// Whether an operand is read and written.
-fn updates(f: &Facts<'_>, operand: Operand) -> bool {
-    f.parts().any(|(o, u)| o == operand && u.reads())
 }
 
 /// Where the space of an access begins among the generic addresses.

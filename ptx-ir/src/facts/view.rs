@@ -212,12 +212,16 @@ impl<'a> Facts<'a> {
         parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
     }
 
-    /// Whether the registers in an operand of the instruction, its guard not counted, are read and nothing else.
-    pub fn only_reads(&self, index: usize) -> bool {
+    /// What happens to the registers in an operand of the instruction, its guard not counted, when it executes: those of an
+    /// address are read. `None` where different things happen, or nothing is known.
+    pub fn usage(&self, index: usize) -> Option<Usage> {
         let here = |part: &&Part| usize::from(part.written) == index;
-        let mut parts = self.form.parts.iter().filter(here).peekable();
-        let address = matches!(self.operands().get(index), Some(Operand::Address(_)));
-        parts.peek().is_some() && (address || parts.all(|part| part.usage == Usage::Read))
+        let mut parts = self.form.parts.iter().filter(here).map(|p| p.usage);
+        let first = parts.next()?;
+        if let Some(Operand::Address(_)) = self.operands().get(index) {
+            return Some(Usage::Read);
+        }
+        parts.all(|usage| usage == first).then_some(first)
     }
 
     /// The register that an operand is, its signs left out; `None` where it is something else.

@@ -66,8 +66,8 @@ impl<'a> Copies<'a> {
             .then_some(Pair { to, from })
     }
 
-    /// Whether a register that a statement read still has that value where another one reads that follows whenever it is
-    /// reached: the first dominates the second.
+    /// Whether a register that a statement read, and did not write, still has that value where another one reads that the first
+    /// dominates.
     pub(super) fn holds(&self, register: RegId, since: StmtId, at: StmtId) -> bool {
         let view = self.view;
         let Some(variable) = view.scalar(register) else {
@@ -82,17 +82,13 @@ impl<'a> Copies<'a> {
         let block = view.cfg.of_statement(since);
         if block.is_some() && block == view.cfg.of_statement(at) && view.precedes(since, at) {
             // In the order of the statements: those between stand together.
-            let between = |w: StmtId| view.precedes(since, w) && view.precedes(w, at);
-            let first = self.writes.row(variable).partition_point(|id| {
-                let w = statement(id);
-                w == since || view.precedes(w, since)
-            });
-            return !writes
-                .skip(first)
-                .find(|&w| w != since)
-                .is_some_and(between);
+            let between = |w: StmtId| view.precedes(w, at);
+            let earlier = |id: &u32| view.precedes(statement(id), since);
+            let first = self.writes.row(variable).partition_point(earlier);
+            let next = writes.nth(first);
+            return !next.is_some_and(|w| w == since || between(w));
         }
-        writes.len() <= WRITES && !writes.any(|w| w != since && view.dominates(since, w))
+        writes.len() <= WRITES && !writes.any(|w| w == since || view.dominates(since, w))
     }
 
     /// The register to read instead of `register` in a statement: the first of a chain of copies that holds there.
@@ -150,7 +146,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
             let alike = declared(view, old) == declared(view, new);
             let list = |o: &Operand| matches!(o, Operand::List(_));
             let operands = view.body().operands(inst).iter().enumerate();
-            let places = operands.filter(|(i, o)| f.only_reads(*i) && (alike || !list(o)));
+            let places = operands.filter(|(i, o)| f.usage(*i) == Some(Usage::Read) && (alike || !list(o)));
             let act = Act::Read {
                 old,
                 new,

@@ -67,7 +67,7 @@ impl<'a> Plan<'a, '_> {
             let Operand::Reg(register) = *operand else {
                 continue;
             };
-            if !self.f.only_reads(index) {
+            if self.f.usage(index) != Some(Usage::Read) {
                 continue;
             }
             if let Some(bits) = self.known(register) {

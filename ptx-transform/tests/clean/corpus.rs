@@ -38,16 +38,16 @@ fn check(folder: &Path) -> (usize, usize, usize) {
             let (text, report) = super::cleaned(&source, &options);
             changes += report.changes.len();
             if report.is_empty() {
-                assert_eq!(text.as_bytes(), source, "{path}: {name}");
+                assert!(text == source, "{path}: {name}");
                 continue;
             }
-            for (code, count) in codes(text.as_bytes()) {
+            for (code, count) in codes(&text) {
                 let old = said.get(&code).copied().unwrap_or(0);
                 assert!(count <= old, "{path}: {name}: {code} is new");
             }
-            let (again, _) = super::cleaned(text.as_bytes(), &options);
-            assert_eq!(again, text, "{path}: {name} is not at its end");
-            let after = ptx_parse::parse(text.as_bytes()).module;
+            let (again, _) = super::cleaned(&text, &options);
+            assert!(again == text, "{path}: {name} is not at its end");
+            let after = ptx_parse::parse(&text).module;
             for (_, function, _) in before.definitions() {
                 functions += 1;
                 let called = before.name(function.name);

@@ -30,11 +30,10 @@ fn choices() -> Vec<(String, Options)> {
 }
 
 /// A text cleaned up, and what was done.
-fn cleaned(text: &[u8], options: &Options) -> (String, Report) {
+fn cleaned(text: &[u8], options: &Options) -> (Vec<u8>, Report) {
     let mut module = ptx_parse::parse(text).module;
     let report = clean(&mut module, options);
-    let text = String::from_utf8(ptx_print::verbatim(&module)).unwrap();
-    (text, report)
+    (ptx_print::verbatim(&module), report)
 }
 
 /// Runs a function of a module.

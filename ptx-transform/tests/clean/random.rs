@@ -18,8 +18,9 @@ fn random_functions_do_what_they_did() {
         let before = ptx_parse::parse(program.text.as_bytes()).module;
         for (name, options) in super::choices() {
             let (text, report) = super::cleaned(program.text.as_bytes(), &options);
-            let parsed = ptx_parse::parse(text.as_bytes());
-            assert!(parsed.diagnostics.is_empty(), "{:?}\n{text}", parsed.diagnostics);
+            let parsed = ptx_parse::parse(&text);
+            let shown = String::from_utf8_lossy(&text);
+            assert!(parsed.diagnostics.is_empty(), "{:?}\n{shown}", parsed.diagnostics);
             changes += report.changes.len();
             for seed in 0..4 {
                 let seed = random.next() << 2 | seed;
@@ -27,13 +28,13 @@ fn random_functions_do_what_they_did() {
                 let new = super::run(&parsed.module, "k", seed, 200);
                 assert!(
                     old.agrees(&new),
-                    "{name}, seed {seed}: {old:?}\n{new:?}\n{}\n{text}\n{report:#?}",
+                    "{name}, seed {seed}: {old:?}\n{new:?}\n{}\n{shown}\n{report:#?}",
                     program.text
                 );
                 effects += old.effects.len();
                 shorter += usize::from(new.steps < old.steps);
             }
-            let (again, report) = super::cleaned(text.as_bytes(), &options);
+            let (again, report) = super::cleaned(&text, &options);
             assert_eq!(again, text, "{name} is not at its end\n{report:#?}");
         }
     }
