@@ -3,8 +3,6 @@
 
 mod brute;
 
-use ptx_machine::Random;
-use ptx_machine::program::{State, program};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
@@ -12,6 +10,8 @@ use ptx_analysis::values::ValueNumbers;
 use ptx_analysis::variables::Variables;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Statement, StmtId};
+use ptx_machine::Random;
+use ptx_machine::program::{State, program};
 
 struct Found {
     cfg: Cfg,

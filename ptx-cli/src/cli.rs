@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, explain, fmt, grep, parse, requires, retarget, roundtrip,
-    stats, tokens,
+    analyze, callgraph, cfg, check, clean, explain, fmt, grep, parse, requires, retarget,
+    roundtrip, stats, tokens,
 };
 use crate::output::Status;
 

@@ -11,7 +11,7 @@ use ptx_analysis::variables::Variables;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, Place, Space, Targets, Usage};
 use ptx_ir::shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
-use ptx_ir::{EntityId, FuncId, InstId, LabelId, Operand, Statement};
+use ptx_ir::{Binding, EntityId, FuncId, InstId, LabelId, Operand, Param, Statement};
 use ptx_isa::{Modifier, Opcode, Proxy, Request, ScalarType, TypeKind};
 
 use crate::hash::Hash;
@@ -64,6 +64,8 @@ pub struct Machine<'a> {
     pub(crate) seed: u64,
     pub(crate) effects: u64,
     widths: Vec<u16>,
+    /// The variables in which the function returns its results.
+    results: Vec<u32>,
     statements: Vec<Statement>,
     labels: HashMap<LabelId, usize>,
     symbols: SymbolTypes,
@@ -87,6 +89,15 @@ impl<'a> Machine<'a> {
         let widths: Vec<u16> = (0..variables.len() as u32)
             .map(|v| variables.class(body, v).map_or(64, |c| c.bits()))
             .collect();
+        let interface = module.functions.get(function).map(|f| f.interface.returns);
+        let returns = interface.map_or(&[][..], |r| r.of(&module.params));
+        let is_result = |v: &u32| {
+            let register = body.registers.get(variables.place(*v).register);
+            let bound =
+                |p: &Param| register.is_some_and(|r| p.binding == Binding::Register(r.decl));
+            returns.iter().any(bound)
+        };
+        let results = (0..variables.len() as u32).filter(is_result).collect();
         let mut statements = Vec::new();
         let mut labels = HashMap::new();
         for (_, statement) in body.statements() {
@@ -106,6 +117,7 @@ impl<'a> Machine<'a> {
             seed,
             effects: 0,
             widths,
+            results,
             statements,
             labels,
             symbols: SymbolTypes::new(module),
@@ -133,7 +145,11 @@ impl<'a> Machine<'a> {
         let number = register.map_or(0, |r| r.number);
         let number = decl.and_then(|d| d.count).map(|_| number.to_string());
         let lane = place.lane.map(|l| format!(".{l}"));
-        format!("{name}{}{}", number.unwrap_or_default(), lane.unwrap_or_default())
+        format!(
+            "{name}{}{}",
+            number.unwrap_or_default(),
+            lane.unwrap_or_default()
+        )
     }
 
     fn named(&self, name: &str) -> Option<usize> {
@@ -185,6 +201,7 @@ impl<'a> Machine<'a> {
         while trace.steps < most {
             let next = match self.statements.get(at) {
                 None => {
+                    self.tell_results(&mut trace.effects);
                     trace.end = End::Done;
                     return trace;
                 }
@@ -249,11 +266,21 @@ impl<'a> Machine<'a> {
             }
             Flow::Return | Flow::Exit | Flow::Trap => {
                 self.compute(inst, &f, trace)?;
+                self.tell_results(trace);
                 return Some(end);
             }
             _ => return None,
         }
         Some(at + 1)
+    }
+
+    /// What the registers hold that the caller reads.
+    fn tell_results(&self, trace: &mut Vec<(u64, u32)>) {
+        let results = self.results.iter();
+        let hash = results.fold(Hash::new(self.effects), |h, &v| {
+            h.wide(self.registers[v as usize])
+        });
+        trace.push((hash.value(), u32::MAX));
     }
 
     /// How wide the table says each operand is, as written.
@@ -265,7 +292,10 @@ impl<'a> Machine<'a> {
         let shapes = Shapes::new(body, &self.symbols, &self.types);
         let mut key = ShapeKey::new();
         let mut widths = vec![None; body.operands(inst).len()];
-        let signature = body.insts.get(inst).map(|i| self.facts.module().signature(i.sig));
+        let signature = body
+            .insts
+            .get(inst)
+            .map(|i| self.facts.module().signature(i.sig));
         if let Some(signature) = signature
             && let Some(opcode) = signature.opcode()
             && shapes.write(inst, true, &mut key)
@@ -295,12 +325,7 @@ impl<'a> Machine<'a> {
         widths
     }
 
-    fn compute(
-        &mut self,
-        inst: InstId,
-        f: &Facts<'a>,
-        trace: &mut Vec<(u64, u32)>,
-    ) -> Option<()> {
+    fn compute(&mut self, inst: InstId, f: &Facts<'a>, trace: &mut Vec<(u64, u32)>) -> Option<()> {
         let body = self.facts.body();
         let signature = self.facts.module().signature(body.insts.get(inst)?.sig);
         let opcode = signature.opcode()?;
@@ -465,7 +490,10 @@ impl<'a> Machine<'a> {
                     let width = folded.ty.bits() / targets.len().max(1) as u16;
                     for (i, &target) in targets.iter().enumerate() {
                         if let Some(place) = f.place(target) {
-                            self.write(place, folded.value >> (i * usize::from(width)) & ones(width));
+                            self.write(
+                                place,
+                                folded.value >> (i * usize::from(width)) & ones(width),
+                            );
                         }
                     }
                 }
@@ -523,12 +551,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts what an instruction stores, or what nobody knows, where it writes.
-    fn change_memory(
-        &mut self,
-        hash: Hash,
-        parts: &[(Operand, Usage)],
-        accesses: &[MemoryAccess],
-    ) {
+    fn change_memory(&mut self, hash: Hash, parts: &[(Operand, Usage)], accesses: &[MemoryAccess]) {
         let written = accesses.iter().filter(|a| a.writes());
         for access in written.filter(|a| a.base.is_some()) {
             let base = access.base.unwrap_or(Operand::Absent);
@@ -571,5 +594,9 @@ fn start(access: &MemoryAccess) -> u64 {
 fn extended(bits: u128, ty: ScalarType) -> u128 {
     let bits = bits & ones(ty.bits());
     let negative = ty.kind() == TypeKind::Signed && bits >> (ty.bits().max(1) - 1) & 1 == 1;
-    if negative { bits | !ones(ty.bits()) } else { bits }
+    if negative {
+        bits | !ones(ty.bits())
+    } else {
+        bits
+    }
 }

@@ -82,11 +82,17 @@ impl Machine<'_> {
             }
             Operand::Lane(selector, at) => match (pool.get(at), selector.element()) {
                 (Operand::Reg(register), lane @ Some(_)) => self.register(Place { register, lane }),
-                (inner, _) => Hash::new(selector.bits().into()).wide(self.scalar(inner)).bits(),
+                (inner, _) => Hash::new(selector.bits().into())
+                    .wide(self.scalar(inner))
+                    .bits(),
             },
             Operand::Special(register) => {
                 let hash = Hash::new(self.seed).text(register.text());
-                let changes = if register.is_volatile() { self.effects } else { 0 };
+                let changes = if register.is_volatile() {
+                    self.effects
+                } else {
+                    0
+                };
                 (hash.number(changes).value() & 0xffff_ffff).into()
             }
             Operand::Small(value) => i128::from(value) as u128,

@@ -31,14 +31,27 @@ fn both_come_to_the_same_state() {
         assert_eq!(trace.steps, steps, "{}", program.text);
         for (r, value) in last.regs.iter().enumerate() {
             let is = machine.get(&format!("%r{r}"));
-            assert!(is.is_none_or(|is| is == u128::from(*value)), "%r{r}\n{}", program.text);
+            assert!(
+                is.is_none_or(|is| is == u128::from(*value)),
+                "%r{r}\n{}",
+                program.text
+            );
         }
         for (p, value) in last.preds.iter().enumerate() {
             let is = machine.get(&format!("%p{p}"));
-            assert!(is.is_none_or(|is| is == u128::from(*value)), "%p{p}\n{}", program.text);
+            assert!(
+                is.is_none_or(|is| is == u128::from(*value)),
+                "%p{p}\n{}",
+                program.text
+            );
         }
         if program.text.contains("%d]") {
-            assert_eq!(machine.peek(address, 4), last.cell.into(), "{}", program.text);
+            assert_eq!(
+                machine.peek(address, 4),
+                last.cell.into(),
+                "{}",
+                program.text
+            );
         }
         done += usize::from(trace.end != End::Tired || steps < 200);
         stores += usize::from(!trace.effects.is_empty());

@@ -88,7 +88,9 @@ fn one(out: &mut Out, source: &Source, options: &Options, explain: bool) -> Resu
         for diagnostic in errors {
             output::note(report.short(diagnostic));
         }
-        output::note(format_args!("{name}: not written: not all of it is understood"));
+        output::note(format_args!(
+            "{name}: not written: not all of it is understood"
+        ));
         return Ok(Status::Findings);
     }
     let report = ptx_transform::clean::clean(&mut parsed.module, options);
@@ -103,7 +105,11 @@ fn one(out: &mut Out, source: &Source, options: &Options, explain: bool) -> Resu
         let text = String::from_utf8_lossy(change.span.of(bytes));
         let text: Vec<&str> = text.split_whitespace().collect();
         let (pass, why) = (change.pass, &change.why);
-        writeln!(out, "{name}:{line}: {}: {pass}: {why}", clean(&text.join(" ")))?;
+        writeln!(
+            out,
+            "{name}:{line}: {}: {pass}: {why}",
+            clean(&text.join(" "))
+        )?;
     }
     Ok(Status::Well)
 }

@@ -146,7 +146,8 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
             let alike = declared(view, old) == declared(view, new);
             let list = |o: &Operand| matches!(o, Operand::List(_));
             let operands = view.body().operands(inst).iter().enumerate();
-            let places = operands.filter(|(i, o)| f.usage(*i) == Some(Usage::Read) && (alike || !list(o)));
+            let places =
+                operands.filter(|(i, o)| f.usage(*i) == Some(Usage::Read) && (alike || !list(o)));
             let act = Act::Read {
                 old,
                 new,

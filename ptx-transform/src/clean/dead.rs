@@ -15,9 +15,11 @@ use ptx_ir::{EntityId, Statement, StmtId};
 use super::step::{Act, Step};
 use super::view::View;
 
-/// Whether an instruction may go if nobody reads what it writes.
-fn may_go(f: &Facts<'_>) -> bool {
-    f.may_be_removed() && f.lanes().is_none()
+/// Whether an instruction may go if no instruction reads what it writes. The results of the function are read by its caller.
+fn may_go(view: &View<'_>, f: &Facts<'_>) -> bool {
+    let mut mentions = f.registers();
+    let result = view.has_results() && mentions.any(|m| view.is_result(m.place.register));
+    f.may_be_removed() && f.lanes().is_none() && !result
 }
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
@@ -29,7 +31,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     };
     for (stmt, statement) in view.body().statements() {
         match statement {
-            Statement::Inst(inst) if may_go(&view.facts.inst(inst)) => {}
+            Statement::Inst(inst) if may_go(view, &view.facts.inst(inst)) => {}
             Statement::Inst(_) | Statement::Opaque(_) => marks.statement(stmt),
             _ => {}
         }

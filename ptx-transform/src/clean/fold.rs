@@ -95,7 +95,10 @@ impl<'a> Plan<'a, '_> {
             return None;
         };
         let bits = self.constants.value(def).known()?;
-        let mut written = self.f.parts().filter(|(_, usage)| usage.may_write() || usage.writes());
+        let mut written = self
+            .f
+            .parts()
+            .filter(|(_, usage)| usage.may_write() || usage.writes());
         let (Some((target @ (Operand::Reg(_) | Operand::Lane(..)), Usage::Write)), None) =
             (written.next(), written.next())
         else {

@@ -286,7 +286,11 @@ impl Maker<'_, '_> {
         *operand = self.editor.address(base, offset)?;
         words.modifiers.push(word);
         let said = |s: &Selection<'_>| {
-            let mut reached = s.form.operands().iter().filter(|o| o.access != Access::None);
+            let mut reached = s
+                .form
+                .operands()
+                .iter()
+                .filter(|o| o.access != Access::None);
             reached.any(|o| match o.spaces {
                 Spaces::Slot(slot) => s.word(Word::Slot(slot)) == Some(word),
                 Spaces::Words(spaces, _) => spaces.contains(&word),

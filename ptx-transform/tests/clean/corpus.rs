@@ -27,7 +27,9 @@ fn codes(text: &[u8]) -> BTreeMap<Code, usize> {
 fn check(folder: &Path) -> (usize, usize, usize) {
     let (mut functions, mut changes, mut effects) = (0, 0, 0);
     for entry in files::entries(folder) {
-        if entry.verdict != "ok" || std::fs::metadata(&entry.path).is_ok_and(|m| m.len() > MOST_BYTES) {
+        if entry.verdict != "ok"
+            || std::fs::metadata(&entry.path).is_ok_and(|m| m.len() > MOST_BYTES)
+        {
             continue;
         }
         let source = entry.read();

@@ -20,7 +20,11 @@ fn random_functions_do_what_they_did() {
             let (text, report) = super::cleaned(program.text.as_bytes(), &options);
             let parsed = ptx_parse::parse(&text);
             let shown = String::from_utf8_lossy(&text);
-            assert!(parsed.diagnostics.is_empty(), "{:?}\n{shown}", parsed.diagnostics);
+            assert!(
+                parsed.diagnostics.is_empty(),
+                "{:?}\n{shown}",
+                parsed.diagnostics
+            );
             changes += report.changes.len();
             for seed in 0..4 {
                 let seed = random.next() << 2 | seed;

@@ -7,15 +7,19 @@ use ptx_transform::clean::{Options, Pass};
 use crate::corpus::cubin::{self, Info, Outcome};
 use crate::ptxas::Assemblers;
 
-/// Each clean-up alone, and all together.
-const CHOICES: [(&str, &[Pass]); 6] = [
+/// Each clean-up alone, what the assembler does as well together, and all.
+const CHOICES: [(&str, &[Pass]); 7] = [
     ("dead", &[Pass::Dead]),
     ("fold", &[Pass::Fold]),
     ("copies", &[Pass::Copies]),
     ("unreachable", &[Pass::Unreachable]),
+    ("dead+fold+copies", &[Pass::Dead, Pass::Fold, Pass::Copies]),
     ("spaces", &[Pass::Spaces]),
     ("all", &Pass::ALL),
 ];
+
+/// Those that are there to make other code: accesses of a space in the place of generic ones.
+pub(super) const OTHER_CODE: &[&str] = &["spaces", "all"];
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let Some((job, original)) = cubin::code(assemblers, source)? else {
