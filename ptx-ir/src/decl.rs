@@ -1,6 +1,6 @@
 //! Declarations: variables, registers, parameters, and what they bind.
 
-use ptx_isa::{ScalarType, StateSpace};
+use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::entity::PrimaryMap;
 use crate::operand::{Operand, OperandRange};
@@ -37,6 +37,29 @@ pub enum Linkage {
     Weak,
     /// Visible, and merged with others of the same name.
     Common,
+}
+
+impl Linkage {
+    /// The directive that says it.
+    pub const fn directive(self) -> Directive {
+        match self {
+            Self::Extern => Directive::Extern,
+            Self::Visible => Directive::Visible,
+            Self::Weak => Directive::Weak,
+            Self::Common => Directive::Common,
+        }
+    }
+
+    /// The linkage that a directive says.
+    pub const fn from_directive(directive: Directive) -> Option<Self> {
+        Some(match directive {
+            Directive::Extern => Self::Extern,
+            Directive::Visible => Self::Visible,
+            Directive::Weak => Self::Weak,
+            Directive::Common => Self::Common,
+            _ => return None,
+        })
+    }
 }
 
 /// An item of an `.attribute( … )` list. Manual 5.4.8, 11.5.

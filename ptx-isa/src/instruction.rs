@@ -1,7 +1,7 @@
 //! Instructions by name: an opcode and the fixed words after it.
 
 use crate::generated::instructions;
-use crate::{Floor, Form, Modifier, Opcode};
+use crate::{Floor, Form, Modifier, Opcode, Within};
 
 /// A named instruction. Its name is an opcode and words that neither move nor vary: `cp.async.bulk.tensor`.
 #[derive(Copy, Clone, Debug)]
@@ -56,6 +56,14 @@ impl Opcode {
         instructions::INSTRUCTIONS
             .get(start as usize..end as usize)
             .unwrap_or(&[])
+    }
+
+    /// Whether an instruction that begins with this word has operands in parentheses.
+    pub fn takes_lists(self) -> bool {
+        let forms = self.instructions().iter().flat_map(|i| i.forms());
+        forms
+            .flat_map(|f| f.operands())
+            .any(|o| o.within == Within::Parentheses)
     }
 }
 

@@ -44,17 +44,6 @@ impl Specifiers {
     }
 }
 
-/// The linkage that a directive says.
-pub(crate) fn linkage(directive: Directive) -> Option<Linkage> {
-    Some(match directive {
-        Directive::Extern => Linkage::Extern,
-        Directive::Visible => Linkage::Visible,
-        Directive::Weak => Linkage::Weak,
-        Directive::Common => Linkage::Common,
-        _ => return None,
-    })
-}
-
 /// The space whose declarations a directive begins. The words are the same.
 pub(crate) fn space(word: &[u8]) -> Option<StateSpace> {
     StateSpace::from_text(word).filter(|s| !s.text().contains("::"))
@@ -63,7 +52,7 @@ pub(crate) fn space(word: &[u8]) -> Option<StateSpace> {
 impl Parser<'_> {
     /// Whether a declaration begins with this directive.
     pub(crate) fn begins_declaration(directive: Directive) -> bool {
-        linkage(directive).is_some()
+        Linkage::from_directive(directive).is_some()
             || space(directive.text().as_bytes()).is_some()
             || matches!(directive, Directive::Align | Directive::Attribute)
     }
@@ -75,7 +64,9 @@ impl Parser<'_> {
         self.pos = start;
         let mut s = Specifiers::EMPTY;
         while let Some(word) = self.dot_word() {
-            let linked = Directive::from_text(word).and_then(linkage).is_some();
+            let linked = Directive::from_text(word)
+                .and_then(Linkage::from_directive)
+                .is_some();
             if let Some(ty) = Self::type_of(word) {
                 self.take(word.len());
                 let misplaced = self.in_body && ty.kind() == TypeKind::Opaque;
@@ -192,9 +183,9 @@ impl Parser<'_> {
                         s.attributes.len += more.len;
                     }
                 }
-                Some(d) if linkage(d).is_some() && s.is_empty() => {
+                Some(d) if Linkage::from_directive(d).is_some() && s.is_empty() => {
                     self.take(word.len());
-                    s.linkage = linkage(d);
+                    s.linkage = Linkage::from_directive(d);
                 }
                 Some(_) => return Err(self.wrong_directive("in a declaration")),
                 None if s.space.is_some() => {

@@ -10,7 +10,7 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, Place, StateSpace, TypeKind};
 
-use crate::declaration::{Specifiers, linkage, space};
+use crate::declaration::{Specifiers, space};
 use crate::names::Meaning;
 use crate::parser::{Parser, Step};
 
@@ -237,13 +237,17 @@ impl Parser<'_> {
                     self.take(word.len());
                     function.attributes = self.attributes()?;
                 }
-                _ => match linkage(directive).filter(|_| function.linkage.is_none()) {
-                    Some(l) => {
-                        self.take(word.len());
-                        function.linkage = Some(l);
+                _ => {
+                    match ptx_ir::Linkage::from_directive(directive)
+                        .filter(|_| function.linkage.is_none())
+                    {
+                        Some(l) => {
+                            self.take(word.len());
+                            function.linkage = Some(l);
+                        }
+                        None => return Err(self.wrong_directive("before a function")),
                     }
-                    None => return Err(self.wrong_directive("before a function")),
-                },
+                }
             }
         }
         if self.directive_here() == Some(Directive::Attribute) {

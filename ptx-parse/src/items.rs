@@ -8,7 +8,6 @@ use ptx_ir::lex::scan::{class, is};
 use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Origin, Severity, Span};
 use ptx_isa::{Directive, Place, PtxVersion, StateSpace, Target, TargetOption};
 
-use crate::declaration::linkage;
 use crate::parser::{Parser, Step};
 
 /// What the header has so far: directives stand in this order.
@@ -207,7 +206,7 @@ impl Parser<'_> {
                 self.section(start);
                 Ok(())
             }
-            _ if linkage(directive).is_some() && self.is_function() => {
+            _ if ptx_ir::Linkage::from_directive(directive).is_some() && self.is_function() => {
                 self.function(start);
                 Ok(())
             }
@@ -254,7 +253,7 @@ impl Parser<'_> {
                     function = true;
                     break;
                 }
-                Some(d) if linkage(d).is_some() => self.pos += word.len(),
+                Some(d) if ptx_ir::Linkage::from_directive(d).is_some() => self.pos += word.len(),
                 _ => break,
             }
         }

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, EntityId, SigId, Span};
-use ptx_isa::{Opcode, Within};
+use ptx_isa::Opcode;
 
 use crate::parser::{Parser, SigFacts, Step};
 use crate::words::{before_blank, load, low};
@@ -160,7 +160,7 @@ impl Parser<'_> {
     #[cold]
     fn learn(&mut self, sig: SigId) {
         let signature = self.module.signatures.get(sig);
-        let lists = signature.opcode().is_none_or(takes_lists);
+        let lists = signature.opcode().is_none_or(Opcode::takes_lists);
         self.sig_facts.push(SigFacts {
             known: signature.is_known(),
             lists,
@@ -250,12 +250,4 @@ impl Parser<'_> {
             self.report(d);
         }
     }
-}
-
-/// Whether an instruction of this opcode has operands in parentheses.
-fn takes_lists(opcode: Opcode) -> bool {
-    let forms = opcode.instructions().iter().flat_map(|i| i.forms());
-    forms
-        .flat_map(|f| f.operands())
-        .any(|o| o.within == Within::Parentheses)
 }

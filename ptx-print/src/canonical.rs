@@ -465,15 +465,10 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     // --- declarations ---
 
     fn linkage(&mut self, linkage: Option<Linkage>) {
-        let directive = match linkage {
-            None => return,
-            Some(Linkage::Extern) => Directive::Extern,
-            Some(Linkage::Visible) => Directive::Visible,
-            Some(Linkage::Weak) => Directive::Weak,
-            Some(Linkage::Common) => Directive::Common,
-        };
-        self.word(directive.text());
-        self.out.byte(b' ');
+        if let Some(linkage) = linkage {
+            self.word(linkage.directive().text());
+            self.out.byte(b' ');
+        }
     }
 
     fn attributes(&mut self, pool: &OperandPool, attributes: &[Attribute]) {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use ptx_ir::edit::{Batch, Change, Edit, EditError, Editor};
-use ptx_ir::{Item, Module, Operand, Statement, StmtId};
+use ptx_ir::{Item, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace, Target};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
@@ -506,4 +506,147 @@ fn places_are_found_again() {
             second.to_old(new).and_then(|n| map.to_old(n))
         );
     }
+}
+
+/// The text of a module behind its header.
+fn rest(module: &Module) -> String {
+    let text = String::from_utf8(ptx_print::verbatim(module)).unwrap();
+    let again = ptx_parse::parse_str(&text);
+    assert!(!again.has_errors(), "{:?} in {text}", again.diagnostics);
+    ptx_ir::compare::compare(module, &again.module).unwrap();
+    text[HEAD.len()..].to_owned()
+}
+
+fn module(text: &str) -> Module {
+    let parsed = ptx_parse::parse_str(&format!("{HEAD}{text}"));
+    assert!(!parsed.has_errors(), "{:?}", parsed.diagnostics);
+    parsed.module
+}
+
+#[test]
+fn directives_of_a_function_come_change_and_go() {
+    let number = Operand::Small;
+    let mut m =
+        module(".entry k()\n.maxntid 128, 1 // many\n.maxnreg 32\n{ ret; }\n.entry l() { ret; }\n");
+    let (k, l) = (m.function("k").unwrap(), m.function("l").unwrap());
+    m.set_directive(k, Directive::Maxntid, &[number(64)])
+        .unwrap();
+    m.set_directive(k, Directive::Minnctapersm, &[number(4)])
+        .unwrap();
+    m.remove_directive(k, Directive::Maxnreg).unwrap();
+    m.set_directive(l, Directive::Reqntid, &[number(8), number(8)])
+        .unwrap();
+    let text = m.string("nounroll").unwrap();
+    m.set_directive(l, Directive::Pragma, &[text]).unwrap();
+    assert_eq!(
+        rest(&m),
+        ".entry k()\n.maxntid 64 // many\n.minnctapersm 4\n{ ret; }\n.entry l() .reqntid 8, 8 .pragma \"nounroll\"; { ret; }\n"
+    );
+    let missing = m.remove_directive(k, Directive::Maxnreg);
+    assert_eq!(missing, Err(EditError::Missing(".maxnreg")));
+    let wanted = "directive of such a function";
+    let kind = m.set_directive(k, Directive::Noreturn, &[]);
+    assert_eq!(kind, Err(EditError::Kind { wanted }));
+    let negative = m.set_directive(k, Directive::Maxnreg, &[number(-1)]);
+    assert!(matches!(negative, Err(EditError::Kind { .. })));
+}
+
+#[test]
+fn linkage_comes_changes_and_goes() {
+    let mut m = module(
+        ".visible .entry k() { ret; }\n// a table\n.global .b32 t;\n.weak\n.func f() { ret; }\n",
+    );
+    let items: Vec<_> = m.items().skip(3).map(|(id, _)| id).collect();
+    m.set_linkage(items[0], None).unwrap();
+    m.set_linkage(items[1], Some(Linkage::Visible)).unwrap();
+    m.set_linkage(items[2], Some(Linkage::Visible)).unwrap();
+    assert_eq!(
+        rest(&m),
+        ".entry k() { ret; }\n// a table\n.visible .global .b32 t;\n.visible \n.func f() { ret; }\n"
+    );
+    let mut m = module(".extern .global .b32 t;\n.global .b32 t;\n");
+    let item = m.items().nth(4).unwrap().0;
+    let twice = m.set_linkage(item, Some(Linkage::Visible));
+    assert_eq!(twice, Err(EditError::Taken("t".to_owned())));
+}
+
+#[test]
+fn items_move_where_they_are_seen() {
+    let text = ".global .b32 a;\n.global .u64 p = a; // where it is\n.func f() { ret; }\n.entry k() { call f; ret; }\n";
+    let mut m = module(text);
+    let items: Vec<_> = m.items().map(|(id, _)| id).collect();
+    let hidden = |name: &str| Err(EditError::Hidden(name.to_owned()));
+    assert_eq!(m.move_item(items[3], items[4]), hidden("a"));
+    assert_eq!(m.move_item(items[6], items[3]), hidden("f"));
+    assert_eq!(m.move_item(items[1], items[3]), Err(EditError::Fixed));
+    assert_eq!(m.move_item(items[3], items[0]), Err(EditError::Fixed));
+    assert_eq!(rest(&m), text);
+    m.move_item(items[4], items[6]).unwrap();
+    assert_eq!(
+        rest(&m),
+        ".global .b32 a;\n.func f() { ret; }\n.entry k() { call f; ret; }\n.global .u64 p = a; // where it is\n"
+    );
+}
+
+#[test]
+fn arguments_of_directives_change_alone() {
+    let mut m = module(".file 1 \"a.cu\"\n.entry k() {\n.loc 1 2 3\nret;\n}\n");
+    let file = m.items().nth(3).unwrap().0;
+    let name = m.string("b.cu").unwrap();
+    assert!(m.set_argument(file, 1, Operand::Small(2)).is_err());
+    m.set_argument(file, 1, name).unwrap();
+    let mut e = editor(&mut m);
+    let loc = find(&e, ".loc");
+    assert!(e.set_argument(loc, 3, Operand::Small(2)).is_err());
+    assert!(e.set_argument(loc, 1, Operand::Small(-2)).is_err());
+    e.set_argument(loc, 1, Operand::Small(20)).unwrap();
+    assert_eq!(
+        rest(&m),
+        ".file 1 \"b.cu\"\n.entry k() {\n.loc 1 20 3\nret;\n}\n"
+    );
+}
+
+#[test]
+fn what_could_not_be_read_back_is_refused() {
+    let mut m = kernel(
+        "\n.reg .b32 r;\n.func (.reg .b32 a) g(.reg .b32 b);\ncall (r), g, (r);\nmov.b32 r, 1;\nret;\n",
+    );
+    let mut e = editor(&mut m);
+    let (call, mov) = (find(&e, "call"), find(&e, "mov"));
+    let r = e.operand(mov, 0).unwrap();
+    let kind =
+        |r: Result<(), EditError>| assert!(matches!(r, Err(EditError::Kind { .. })), "{r:?}");
+    // A list is for those who call.
+    kind(e.set_mnemonic(call, "add.s32"));
+    let list = e.operand(call, 2).unwrap();
+    kind(e.set_operand(mov, 1, list));
+    // A result that is dropped and a pair stand first.
+    kind(e.set_operand(mov, 1, Operand::Sink));
+    let pair = e.pair(r, Operand::Sink).unwrap();
+    kind(e.set_operand(mov, 1, pair));
+    // `.5` would be a modifier, and a number has no offset.
+    let half = e.constant(".5").unwrap();
+    kind(e.set_operand(mov, 0, half));
+    kind(e.address(Operand::Small(4), Operand::Small(8)).map(drop));
+    kind(e.vector(&[pair]).map(drop));
+    let text = e.string("text").unwrap();
+    kind(e.set_operand(mov, 1, text));
+    kind(e.directive(Directive::Loc, &[Operand::Small(1)]).map(drop));
+    assert!(!m.is_edited());
+}
+
+#[test]
+fn a_function_is_called_behind_its_declaration() {
+    let mut m = kernel("\n.func inner();\ncall inner;\nret;\n");
+    let mut e = editor(&mut m);
+    let (call, declaration) = (find(&e, "call"), find(&e, ".func"));
+    let hidden = e.move_before(call, declaration);
+    assert_eq!(hidden, Err(EditError::Hidden("inner".to_owned())));
+    let mut m = module(".entry k() { ret; }\n.func f() { ret; }\n");
+    let f = m.function("f").and_then(|f| m.functions[f].symbol).unwrap();
+    let mut e = editor(&mut m);
+    let ret = find(&e, "ret");
+    let call = e.inst("call", &[Operand::Symbol(f)]).unwrap();
+    let hidden = e.insert_before(ret, call);
+    assert_eq!(hidden, Err(EditError::Hidden("f".to_owned())));
 }

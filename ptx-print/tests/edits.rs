@@ -12,10 +12,10 @@ use proptest::test_runner::RngSeed;
 use ptx_ir::edit::{Batch, Edit, EditError};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    FuncId, Item, ItemId, LabelId, Limits, Module, Operand, RegDeclId, RegId, Statement, StmtId,
-    SymbolId, VarId, compare,
+    FuncId, Item, ItemId, LabelId, Limits, Linkage, Module, Operand, RegDeclId, RegId, Statement,
+    StmtId, SymbolId, VarId, compare,
 };
-use ptx_isa::{ScalarType, StateSpace, Target};
+use ptx_isa::{Directive, ScalarType, StateSpace, Target};
 
 struct File {
     name: String,
@@ -113,7 +113,7 @@ type Step = (u8, Choice, Choice, Choice);
 
 fn step() -> impl Strategy<Value = Step> {
     let choice = || any::<u32>().prop_map(Choice);
-    (0u8..22, choice(), choice(), choice())
+    (0u8..29, choice(), choice(), choice())
 }
 
 fn functions(module: &Module) -> Vec<FuncId> {
@@ -151,6 +151,49 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             return Err(EditError::Fixed);
         }
         return module.remove_item(item.0).map(|()| Done::Removed(None));
+    }
+    if kind >= 23 {
+        let item = a.of(&items).ok_or(EditError::NoStatement)?.0;
+        let number = Operand::Small((c.0 % 1000) as i32);
+        let directives = [
+            Directive::Maxntid,
+            Directive::Minnctapersm,
+            Directive::Maxnreg,
+        ];
+        return match kind {
+            23 => {
+                let all = [Linkage::Visible, Linkage::Weak, Linkage::Extern];
+                let linkage = b.of(&all).copied().filter(|_| c.0 % 3 > 0);
+                let before = module.revision();
+                module.set_linkage(item, linkage)?;
+                let same = module.revision() == before;
+                Ok(if same { Done::Nothing } else { Done::Names })
+            }
+            24 => {
+                let text = module.string("nounroll")?;
+                module
+                    .set_directive(function, Directive::Pragma, &[text])
+                    .map(|()| Done::Names)
+            }
+            25 | 26 => {
+                let directive = *b.of(&directives).ok_or(EditError::NoStatement)?;
+                if c.0 % 3 == 0 {
+                    module
+                        .remove_directive(function, directive)
+                        .map(|()| Done::Names)
+                } else {
+                    let args = vec![number; if c.0 % 2 == 0 { 1 } else { 3 }];
+                    module
+                        .set_directive(function, directive, &args)
+                        .map(|()| Done::Names)
+                }
+            }
+            27 => {
+                let other = b.of(&items).ok_or(EditError::NoStatement)?.0;
+                module.move_item(item, other).map(|()| Done::Moved)
+            }
+            _ => module.set_argument(item, 0, number).map(|()| Done::Other),
+        };
     }
     let mut editor = module.edit(function)?;
     let all: Vec<(StmtId, Statement)> = editor.body().statements().collect();
@@ -214,12 +257,6 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             let Statement::Inst(_) = editor.statement(stmt)? else {
                 return Err(EditError::NoStatement);
             };
-            if !(0..4)
-                .filter_map(|i| editor.operand(stmt, i))
-                .all(|o| simple(&o))
-            {
-                return Err(EditError::NoStatement);
-            }
             let done = editor.set_mnemonic(stmt, "mad.lo.s32");
             done.map(|()| Done::Changed(stmt))
         }
@@ -265,6 +302,9 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             let new = editor.inst("mov.b32", &[register, operand])?;
             editor.insert_after(placed, new).map(|_| Done::Other)
         }
+        22 => editor
+            .set_argument(stmt, b.0 as usize % 3, Operand::Small(7))
+            .map(|()| Done::Changed(stmt)),
         20 => {
             let draft = editor.variable(StateSpace::Local, 8, ScalarType::B8, &fresh, Some(16))?;
             editor.insert_before(stmt, draft.1).map(Done::Placed)

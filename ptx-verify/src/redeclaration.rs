@@ -11,7 +11,6 @@ use ptx_isa::{Directive, StateSpace};
 
 use crate::context::{Context, integer};
 use crate::interface::{self, Ends};
-use crate::variable::word;
 
 /// The first declaration of every name so far.
 #[derive(Default)]
@@ -88,7 +87,7 @@ fn difference(context: &Context<'_>, before: &Function, now: &Function) -> Optio
         _ => false,
     };
     if !kept {
-        let text = |l: Option<Linkage>| l.map_or("no linkage", word);
+        let text = |l: Option<Linkage>| l.map_or("no linkage", |l| l.directive().text());
         let message = format!(
             "has {} here and had {} before",
             text(now.linkage),
@@ -260,7 +259,10 @@ pub(crate) fn alias(
     } else if let Some(l @ (Linkage::Weak | Linkage::Extern)) = whole.linkage {
         Some((
             at_aliasee,
-            format!("`{b}` is `{}` and cannot have an alias", word(l)),
+            format!(
+                "`{b}` is `{}` and cannot have an alias",
+                l.directive().text()
+            ),
         ))
     } else if declarations(alias.name).any(|f| f.body.is_some() && defined_before(context, f, span))
     {

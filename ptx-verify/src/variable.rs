@@ -97,10 +97,10 @@ fn of_all(
         return;
     }
     if let Some(linkage) = decl.linkage.filter(|_| scope == Scope::Body) {
-        let at = statement.find(word(linkage));
+        let at = statement.find(linkage.directive().text());
         let message = format!(
             "`{}` is for declarations outside of functions",
-            word(linkage)
+            linkage.directive().text()
         );
         context.error(Code::Linkage, at, message).help =
             Some("move the declaration in front of the function".into());
@@ -191,17 +191,6 @@ fn of_all(
             context.error(Code::Linkage, common, message);
         }
     }
-}
-
-/// The directive of a linkage.
-pub(crate) fn word(linkage: Linkage) -> &'static str {
-    let directive = match linkage {
-        Linkage::Extern => Directive::Extern,
-        Linkage::Visible => Directive::Visible,
-        Linkage::Weak => Directive::Weak,
-        Linkage::Common => Directive::Common,
-    };
-    directive.text()
 }
 
 fn vector(context: &mut Context<'_>, decl: &VarDecl, ty: ScalarType, statement: &Statement<'_>) {

@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use ptx_ir::edit::{EditError, Editor};
-use ptx_ir::{Diagnostic, FuncId, Module, Operand, Statement, StmtId};
+use ptx_ir::{Diagnostic, FuncId, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, ScalarType, Target};
 use ptx_verify::{Changes, Checked, Options, verify};
 
@@ -53,6 +53,32 @@ fn edit(
         }
         10 => return module.set_type(item, ScalarType::F16),
         11 => return module.set_alignment(item, 4),
+        12 => {
+            let all = [
+                Directive::Maxntid,
+                Directive::Reqntid,
+                Directive::Minnctapersm,
+                Directive::Noreturn,
+            ];
+            let directive = pick(&all, a).ok_or(EditError::NoStatement)?;
+            let args = [Operand::Small((b % 3000) as i32)];
+            let args = if directive == Directive::Noreturn {
+                &[]
+            } else {
+                &args[..]
+            };
+            return module.set_directive(function, directive, args);
+        }
+        13 => {
+            let all = [
+                None,
+                Some(Linkage::Visible),
+                Some(Linkage::Weak),
+                Some(Linkage::Extern),
+            ];
+            return module.set_linkage(item, pick(&all, b).flatten());
+        }
+        14 => return module.move_item(item, pick(&items, b).ok_or(EditError::NoStatement)?),
         _ => {}
     }
     let mut editor: Editor<'_> = module.edit(function)?;
@@ -100,13 +126,13 @@ fn codes(found: &[Diagnostic]) -> BTreeSet<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, rng_seed: RngSeed::Fixed(20), ..ProptestConfig::default() })]
 
     #[test]
     fn it_is_judged_as_its_text(
         file in any::<u32>(),
         function in any::<u32>(),
-        steps in proptest::collection::vec((0u8..12, any::<u32>(), any::<u32>()), 1..10),
+        steps in proptest::collection::vec((0u8..15, any::<u32>(), any::<u32>()), 1..10),
     ) {
         let text = &FILES[file as usize % FILES.len()];
         let mut module = ptx_parse::parse(text).module;

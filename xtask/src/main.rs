@@ -1,9 +1,11 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`, `corpus`, `constants`, `conformance`, `mutations`, `messages`,
+//! What a maintainer runs: `cargo xtask codegen [--check]`, `api [--check]`, `corpus`, `constants`, `conformance`, `mutations`, `messages`,
 //! `diagnostics`, `requires`, `transforms`, `bench`.
 //!
 //! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
 //! writes them without building what stands on them.
 
+#[cfg(feature = "libraries")]
+mod api;
 #[cfg(feature = "libraries")]
 mod bench;
 #[cfg(feature = "libraries")]
@@ -41,6 +43,9 @@ use clap::Parser;
 enum Command {
     /// Generate the tables of ptx-isa from its .isa files
     Codegen(codegen::Args),
+    /// List what the library crates show to their users
+    #[cfg(feature = "libraries")]
+    Api(api::Args),
     /// Read, print and compare every file of the corpora; --cubin asks the real assembler
     #[cfg(feature = "libraries")]
     Corpus(corpus::Args),
@@ -76,6 +81,8 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Codegen(args) => codegen::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Api(args) => api::run(&args),
         #[cfg(feature = "libraries")]
         Command::Corpus(args) => corpus::run(&args),
         #[cfg(feature = "libraries")]

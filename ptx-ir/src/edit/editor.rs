@@ -1,7 +1,7 @@
 //! Statements of a function: inserting, replacing, removing, moving, and changing an instruction in place.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -10,11 +10,11 @@ use ptx_isa::{Directive, Modifier, Place};
 use super::mention::{self, Slot};
 use super::{Draft, EditError, Edits};
 use crate::body::{Body, Inst, Origin, Statement};
-use crate::decl::Binding;
+use crate::decl::{Binding, SymbolKind};
 use crate::entity::EntityId;
 use crate::function::BodyId;
 use crate::operand::Operand;
-use crate::{FuncId, InstId, Module, NameId, RegId, ScopeId, SigId, Span, StmtId};
+use crate::{FuncId, InstId, Item, Module, NameId, RegId, ScopeId, SigId, Span, StmtId, SymbolId};
 
 /// Edits one function of a module. Made by [`Module::edit`].
 #[derive(Debug)]
@@ -24,6 +24,8 @@ pub struct Editor<'m> {
     pub(super) body: BodyId,
     /// The registers by declaration and number, once asked for.
     pub(super) registers: Option<BTreeMap<(u32, u32), RegId>>,
+    /// The symbols that items declare up to the function, once asked for.
+    symbols: Option<BTreeSet<SymbolId>>,
 }
 
 impl Module {
@@ -36,6 +38,7 @@ impl Module {
             module: self,
             function,
             registers: None,
+            symbols: None,
         })
     }
 }
@@ -139,6 +142,7 @@ impl Editor<'_> {
 
     fn place(&mut self, before: Option<StmtId>, new: Draft) -> Result<StmtId, EditError> {
         self.is_own(&new)?;
+        self.look_up_symbols(mention::of_statement(self.body(), new.statement));
         let key = self.key_behind(before);
         self.may_stand(new.statement, before)?;
         self.sees_all(key, new.statement)?;
@@ -205,15 +209,59 @@ impl Editor<'_> {
     }
 
     fn sees(&self, key: u64, operand: Operand) -> Result<(), EditError> {
+        if let Operand::Symbol(symbol) = operand {
+            return self.sees_symbol(key, symbol);
+        }
         let seen = self.body().sees(key, operand);
         seen.map_err(|unseen| unseen.error(self.module))
     }
 
+    /// Looks up which symbols the function sees, if one is mentioned.
+    fn look_up_symbols(&mut self, mut mentioned: Vec<(Slot, Operand)>) {
+        while let Some((_, operand)) = mention::next(&self.body().pool, &mut mentioned) {
+            if matches!(operand, Operand::Symbol(_)) && self.symbols.is_none() {
+                let mut all = BTreeSet::new();
+                for (_, item) in self.module.items() {
+                    all.extend(self.module.declared_by(item));
+                    if item == Item::Function(self.function) {
+                        break;
+                    }
+                }
+                self.symbols = Some(all);
+            }
+        }
+    }
+
+    /// A symbol is declared before the function or, as functions may be, inside it or an earlier one.
+    fn sees_symbol(&self, key: u64, symbol: SymbolId) -> Result<(), EditError> {
+        let body = self.body();
+        let known = self.module.symbols.get(symbol).ok_or(EditError::Foreign)?;
+        if self.symbols.as_ref().is_none_or(|s| s.contains(&symbol)) {
+            return Ok(());
+        }
+        if let SymbolKind::Function(function) = known.kind {
+            let mut all = body.statements();
+            let inside = all.find(|(_, s)| *s == Statement::Function(function));
+            let seen = match inside {
+                Some((stmt, _)) => body.key(stmt) < key,
+                // Functions are numbered in the order of the text.
+                None => function < self.function && !self.module.is_item(function),
+            };
+            if seen {
+                return Ok(());
+            }
+        }
+        Err(EditError::Hidden(String::from(
+            self.module.name(known.name),
+        )))
+    }
+
     /// Whether an operand with all its parts can be seen by a statement.
-    fn operand_fits(&self, stmt: StmtId, operand: Operand) -> Result<(), EditError> {
+    fn operand_fits(&mut self, stmt: StmtId, operand: Operand) -> Result<(), EditError> {
+        let mut todo = alloc::vec![(Slot::At(crate::OperandRef::new(u32::MAX)), operand)];
+        self.look_up_symbols(todo.clone());
         let body = self.body();
         let key = body.key(stmt);
-        let mut todo = alloc::vec![(Slot::At(crate::OperandRef::new(u32::MAX)), operand)];
         while let Some((_, part)) = mention::next(&body.pool, &mut todo) {
             self.sees(key, part)?;
         }
@@ -337,6 +385,7 @@ impl Editor<'_> {
                 }
             })?;
         let key = self.body().key(stmt);
+        self.look_up_symbols(mention::of_statement(self.body(), new.statement));
         self.sees_all(key, new.statement)?;
         self.fits_scope(new.statement, key)?;
         self.edits().rewrite(stmt);
@@ -374,6 +423,7 @@ impl Editor<'_> {
         }
         self.may_stand(statement, before)?;
         let key = self.key_behind(before);
+        self.look_up_symbols(mention::of_statement(self.body(), statement));
         self.sees_all(key, statement)?;
         self.is_new_there(key, statement)?;
         let old_key = self.body().key(stmt);
@@ -509,8 +559,8 @@ impl Editor<'_> {
         }
         self.operand_fits(stmt, new)?;
         match index {
-            0 => self.are_operands(&[new])?,
-            _ => self.are_operands(&[Operand::Sink, new])?,
+            0 => self.are_operands(inst.sig, &[new])?,
+            _ => self.are_operands(inst.sig, &[Operand::Sink, new])?,
         }
         let at = inst.operands().at(index as u32);
         let pool = self.pool();
@@ -526,10 +576,40 @@ impl Editor<'_> {
         Ok(())
     }
 
+    /// Gives a directive of the body another argument: see [`DirectiveStmt`](crate::DirectiveStmt).
+    pub fn set_argument(
+        &mut self,
+        stmt: StmtId,
+        index: usize,
+        new: Operand,
+    ) -> Result<(), EditError> {
+        let wanted = "directive";
+        let Statement::Directive(id) = self.statement(stmt)? else {
+            return Err(EditError::Kind { wanted });
+        };
+        let directive = *self
+            .body()
+            .directives
+            .get(id)
+            .ok_or(EditError::NoStatement)?;
+        if index >= directive.args.len() {
+            return Err(EditError::NoPart(alloc::format!("argument {index}")));
+        }
+        let mut args = self.body().pool.slice(directive.args).to_vec();
+        args.splice(index..=index, [new]);
+        let pool = &self.body().pool;
+        self.module
+            .are_arguments(pool, directive.directive, &args)?;
+        self.operand_fits(stmt, new)?;
+        self.pool().set(directive.args.at(index as u32), new);
+        self.edits().rewrite(stmt);
+        Ok(())
+    }
+
     /// Gives an instruction other operands.
     pub fn set_operands(&mut self, stmt: StmtId, new: &[Operand]) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
-        self.are_operands(new)?;
+        self.are_operands(inst.sig, new)?;
         for &operand in new {
             self.operand_fits(stmt, operand)?;
         }
@@ -577,7 +657,8 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Gives an instruction another mnemonic: `add.sat.s32`.
+    /// Gives an instruction another mnemonic: `add.sat.s32`. Refused where its operands could not be written behind that one, as those of
+    /// a call.
     pub fn set_mnemonic(&mut self, stmt: StmtId, mnemonic: &str) -> Result<(), EditError> {
         self.instruction(stmt)?;
         let sig = self.mnemonic(mnemonic)?;
@@ -586,10 +667,11 @@ impl Editor<'_> {
 
     /// The same with a mnemonic of the module.
     pub fn set_signature(&mut self, stmt: StmtId, sig: SigId) -> Result<(), EditError> {
-        let (id, _) = self.instruction(stmt)?;
+        let (id, inst) = self.instruction(stmt)?;
         if sig.index() >= self.module.signatures.len() {
             return Err(EditError::Foreign);
         }
+        self.are_operands(sig, self.body().pool.slice(inst.operands()))?;
         self.body_mut().insts[id].sig = sig;
         self.edits().rewrite(stmt);
         Ok(())

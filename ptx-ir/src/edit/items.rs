@@ -18,7 +18,7 @@ const HEADER: [Directive; 3] = [
 ];
 
 impl Module {
-    fn is_header(&self, item: Item) -> bool {
+    pub(super) fn is_header(&self, item: Item) -> bool {
         match item {
             Item::Directive(id) => {
                 let directive = self.directives.get(id).map(|d| d.directive);
@@ -28,7 +28,7 @@ impl Module {
         }
     }
 
-    fn item(&self, id: ItemId) -> Result<Item, EditError> {
+    pub(super) fn item(&self, id: ItemId) -> Result<Item, EditError> {
         let item = self.items.get(id).copied();
         item.filter(|i| *i != Item::Removed)
             .ok_or(EditError::NoStatement)
@@ -49,6 +49,7 @@ impl Module {
             let wanted = "directive of a module";
             return Err(EditError::Kind { wanted });
         }
+        self.are_arguments(&self.pool, directive, args)?;
         self.may_be_behind(at)?;
         let args = self.pool.extend(args);
         mention::own(&mut self.pool, args);
@@ -129,7 +130,7 @@ impl Module {
     }
 
     /// Whether something may be placed behind an item: nothing stands before the header or in it.
-    fn may_be_behind(&self, at: ItemId) -> Result<(), EditError> {
+    pub(super) fn may_be_behind(&self, at: ItemId) -> Result<(), EditError> {
         self.item(at)?;
         let mut behind = self.items().skip_while(|(id, _)| *id != at).skip(1);
         if self.span(at).end == 0 || behind.any(|(_, item)| self.is_header(item)) {
@@ -189,7 +190,44 @@ impl Module {
         Ok(())
     }
 
-    fn declared_by(&self, item: Item) -> alloc::vec::Vec<SymbolId> {
+    /// Gives a directive of the module, such as `.file`, another argument: see [`DirectiveStmt`].
+    pub fn set_argument(
+        &mut self,
+        id: ItemId,
+        index: usize,
+        new: Operand,
+    ) -> Result<(), EditError> {
+        let item = self.item(id)?;
+        let Item::Directive(directive) = item else {
+            let wanted = "directive";
+            return Err(EditError::Kind { wanted });
+        };
+        if self.is_header(item) {
+            return Err(EditError::Fixed);
+        }
+        let stmt = *self
+            .directives
+            .get(directive)
+            .ok_or(EditError::NoStatement)?;
+        if index >= stmt.args.len() {
+            return Err(EditError::NoPart(alloc::format!("argument {index}")));
+        }
+        let mut args = self.pool.slice(stmt.args).to_vec();
+        args.splice(index..=index, [new]);
+        self.are_arguments(&self.pool, stmt.directive, &args)?;
+        self.pool.set(stmt.args.at(index as u32), new);
+        self.item_edits().rewrite(id);
+        self.directive_revision = self.revision;
+        Ok(())
+    }
+
+    /// Whether a function is an item of the module: some are declared inside others.
+    pub(super) fn is_item(&self, function: crate::FuncId) -> bool {
+        self.items().any(|(_, i)| i == Item::Function(function))
+    }
+
+    /// The symbols that an item declares.
+    pub(super) fn declared_by(&self, item: Item) -> alloc::vec::Vec<SymbolId> {
         match item {
             Item::Decl(d) => {
                 let all = self.declarations.declarators(d).iter();

@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use super::editor::stands_alone;
+use super::grammar::{self, is_address, is_bracket_part, is_pair, part};
 use super::{EditError, Editor, mention};
 use crate::body::{Inst, Label, Statement};
 use crate::constant::{ConstValue, read_expression};
@@ -30,27 +31,6 @@ pub(super) const UNPLACED: StmtId = StmtId::new(u32::MAX);
 /// Whether `text` is one identifier.
 pub(super) fn is_name(text: &str) -> bool {
     scan::starts_ident(text.as_bytes(), 0) && scan::ident_end(text.as_bytes(), 0) == text.len()
-}
-
-/// Whether an operand has no brackets of its own.
-fn is_simple(operand: Operand) -> bool {
-    !matches!(
-        operand,
-        Operand::Address(_)
-            | Operand::Bracket(_)
-            | Operand::Vector(_)
-            | Operand::List(_)
-            | Operand::Pair(_)
-            | Operand::Absent
-    )
-}
-
-fn part(fits: bool, wanted: &'static str) -> Result<(), EditError> {
-    if fits {
-        Ok(())
-    } else {
-        Err(EditError::Kind { wanted })
-    }
 }
 
 enum Constant {
@@ -118,46 +98,36 @@ impl Editor<'_> {
 
     /// `[base]`, or `[base+offset]` where the offset is not [`Operand::Absent`].
     pub fn address(&mut self, base: Operand, offset: Operand) -> Result<Operand, EditError> {
-        let number = matches!(
-            offset,
-            Operand::Absent | Operand::Small(_) | Operand::Imm(_)
-        );
-        part(is_simple(base) && number, "part of an address")?;
         let form = AddressForm::Bracketed;
-        Ok(Operand::Address(self.pool().add_address(Address {
-            base,
-            offset,
-            form,
-        })))
+        let new = Address { base, offset, form };
+        part(is_address(&self.body().pool, &new), "part of an address")?;
+        Ok(Operand::Address(self.pool().add_address(new)))
     }
 
     /// `{a, b, …}`
     pub fn vector(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
-        let simple = parts.iter().all(|o| is_simple(*o));
-        part(simple && !parts.is_empty(), "part of a vector")?;
+        let fits = !parts.is_empty() && self.are_elements(parts);
+        part(fits, "part of a vector")?;
         Ok(Operand::Vector(self.pool().add_list(parts)))
     }
 
     /// `(a, b, …)`: the results or arguments of a call.
     pub fn list(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
-        let simple = parts.iter().all(|o| is_simple(*o));
-        part(simple, "argument of a call")?;
+        part(self.are_elements(parts), "argument of a call")?;
         Ok(Operand::List(self.pool().add_list(parts)))
     }
 
     /// `[a, b, …]`: several parts in one bracket, vectors among them.
     pub fn bracket(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
-        let fits = |o: &Operand| is_simple(*o) || matches!(o, Operand::Vector(_));
-        part(
-            parts.len() > 1 && parts.iter().all(fits),
-            "part of a bracket",
-        )?;
+        let pool = &self.body().pool;
+        let fits = parts.len() > 1 && parts.iter().all(|o| is_bracket_part(pool, *o));
+        part(fits, "part of a bracket")?;
         Ok(Operand::Bracket(self.pool().add_list(parts)))
     }
 
     /// `a|b`
     pub fn pair(&mut self, a: Operand, b: Operand) -> Result<Operand, EditError> {
-        part(is_simple(a) && is_simple(b), "part of a pair")?;
+        part(is_pair(&self.body().pool, a, b), "part of a pair")?;
         Ok(Operand::Pair(self.pool().extend(&[a, b]).at(0)))
     }
 
@@ -168,8 +138,7 @@ impl Editor<'_> {
 
     /// `a.x`
     pub fn lane(&mut self, a: Operand, selector: Selector) -> Result<Operand, EditError> {
-        let named = matches!(a, Operand::Reg(_) | Operand::Special(_));
-        part(named, "register with components")?;
+        part(grammar::is_name(a), "name with components")?;
         Ok(Operand::Lane(selector, self.pool().extend(&[a]).at(0)))
     }
 
@@ -203,7 +172,7 @@ impl Editor<'_> {
     /// An instruction without a guard.
     pub fn inst(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<Draft, EditError> {
         let sig = self.mnemonic(mnemonic)?;
-        self.are_operands(operands)?;
+        self.are_operands(sig, operands)?;
         let range = self.pool().extend(operands);
         mention::own(self.pool(), range);
         let id = self
@@ -222,7 +191,7 @@ impl Editor<'_> {
         operands: &[Operand],
     ) -> Result<Draft, EditError> {
         let sig = self.mnemonic(mnemonic)?;
-        self.are_operands(operands)?;
+        self.are_operands(sig, operands)?;
         let mut all = alloc::vec![Operand::Reg(predicate)];
         all.extend_from_slice(operands);
         let range = self.pool().extend(&all);
@@ -232,22 +201,6 @@ impl Editor<'_> {
             .insts
             .push(Inst::new(sig, range, true, negated));
         Ok(self.draft(Statement::Inst(id)))
-    }
-
-    /// Whether the operands can be written behind a mnemonic.
-    pub(super) fn are_operands(&self, operands: &[Operand]) -> Result<(), EditError> {
-        let absent = operands.contains(&Operand::Absent);
-        part(!absent, "operand")?;
-        // `.5` would be a modifier.
-        let dotted = match operands.first() {
-            Some(Operand::Imm(id)) => self
-                .body()
-                .pool
-                .immediate(*id)
-                .is_some_and(|i| self.module.name(i.text).starts_with('.')),
-            _ => false,
-        };
-        part(!dotted, "first operand")
     }
 
     /// A label, which can be mentioned before it is placed. It belongs to the function's outermost scope until it is placed
@@ -374,6 +327,8 @@ impl Editor<'_> {
             let wanted = "directive of a body";
             return Err(EditError::Kind { wanted });
         }
+        self.module
+            .are_arguments(&self.body().pool, directive, args)?;
         let args = self.pool().extend(args);
         mention::own(self.pool(), args);
         let stmt = DirectiveStmt { directive, args };

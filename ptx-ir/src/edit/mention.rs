@@ -20,7 +20,7 @@ pub(super) enum Slot {
 }
 
 /// The operands of a range, as a start for [`Operands`].
-fn of_range(pool: &OperandPool, range: OperandRange, todo: &mut Vec<(Slot, Operand)>) {
+pub(super) fn of_range(pool: &OperandPool, range: OperandRange, todo: &mut Vec<(Slot, Operand)>) {
     for i in (0..range.len() as u32).rev() {
         let at = range.at(i);
         todo.push((Slot::At(at), pool.get(at)));

@@ -24,7 +24,7 @@
 //! * A rewritten statement loses its own white space and the order of its modifiers, as in canonical printing.
 //! * The comments in the body of a function that is removed go with it. What comments say is not edited: a label's name in one stays.
 //! * Names that debug sections mention cannot be renamed, nor can one of which a range like `N<5>` in a table of targets may speak.
-//! * Braces cannot be placed, moved or removed, nor functions moved; tables behind a label stay behind it.
+//! * Braces cannot be placed, moved or removed; tables behind a label stay behind it.
 //! * Diagnostics point into the source: at the place of what was edited, or behind the neighbour of what is new, whose words they cannot quote.
 //!   Reading the printed text again gives exact ones.
 //! * The editor cannot tell ids of another function from its own where both have them; drafts it can, of one module.
@@ -63,12 +63,15 @@ mod cursor;
 mod declaration;
 mod editor;
 mod error;
+mod grammar;
 mod header;
+mod interface;
 mod items;
 mod layout;
 mod make;
 mod mention;
 mod offsets;
+mod order;
 mod place;
 mod record;
 mod rename;

@@ -128,6 +128,13 @@ impl<K: EntityId> Edits<K> {
         self.changes.insert(id.index() as u32, change);
     }
 
+    /// Takes away the patches that lie in a part of the source.
+    pub(super) fn unpatch(&mut self, id: K, part: Span) {
+        if let Some(Change::Patched(patches)) = self.changes.get_mut(&(id.index() as u32)) {
+            patches.retain(|p| p.span.start < part.start || p.span.end > part.end);
+        }
+    }
+
     /// Adds a patch; what is printed anew needs none.
     pub(super) fn patch(&mut self, id: K, patch: Patch) {
         if !self.was_read(id) {

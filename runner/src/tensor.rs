@@ -1,0 +1,87 @@
+//! Tensor maps: what a kernel gives to bulk copies of tiles.
+
+use anyhow::{Result, bail};
+use cudarc::driver::{DeviceRepr, sys};
+
+/// A matrix in a buffer, and the tile that one copy moves.
+#[derive(Copy, Clone, Debug)]
+pub struct Tensor {
+    /// The type of its elements.
+    pub element: Element,
+    /// Elements in a row, and rows.
+    pub size: [u64; 2],
+    /// Elements in a row of a tile, and its rows.
+    pub tile: [u32; 2],
+    /// How many bytes of a row of a tile in shared memory are swizzled: 0, 32, 64 or 128.
+    pub swizzle: u32,
+}
+
+/// The type of a tensor's elements.
+#[derive(Copy, Clone, Debug)]
+pub enum Element {
+    /// `.f16`
+    F16,
+    /// `.bf16`
+    Bf16,
+    /// `.f32`
+    F32,
+    /// `.b8`
+    U8,
+}
+
+impl Element {
+    fn of_driver(self) -> (sys::CUtensorMapDataType, u64) {
+        use sys::CUtensorMapDataType_enum as T;
+        match self {
+            Self::F16 => (T::CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2),
+            Self::Bf16 => (T::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2),
+            Self::F32 => (T::CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4),
+            Self::U8 => (T::CU_TENSOR_MAP_DATA_TYPE_UINT8, 1),
+        }
+    }
+}
+
+/// A tensor map as a parameter of a kernel: 128 bytes, 64 of alignment.
+#[derive(Clone)]
+#[repr(transparent)]
+pub(crate) struct Map(sys::CUtensorMap);
+
+// SAFETY: plain bytes that the driver made for the device.
+unsafe impl DeviceRepr for Map {}
+
+impl Map {
+    /// Has the driver make the map of a tensor at an address of the device.
+    pub(crate) fn of(tensor: &Tensor, address: sys::CUdeviceptr) -> Result<Self> {
+        use sys::CUtensorMapSwizzle_enum as S;
+        let swizzle = match tensor.swizzle {
+            0 => S::CU_TENSOR_MAP_SWIZZLE_NONE,
+            32 => S::CU_TENSOR_MAP_SWIZZLE_32B,
+            64 => S::CU_TENSOR_MAP_SWIZZLE_64B,
+            128 => S::CU_TENSOR_MAP_SWIZZLE_128B,
+            other => bail!("no swizzle of {other} bytes"),
+        };
+        let (element, bytes) = tensor.element.of_driver();
+        let rows = [tensor.size[0] * bytes];
+        let steps = [1, 1];
+        let mut map = sys::CUtensorMap { opaque: [0; 16] };
+        // SAFETY: all pointers are to arrays of this function that are as long as the rank, 2 (strides: one less).
+        let result = unsafe {
+            sys::cuTensorMapEncodeTiled(
+                &mut map,
+                element,
+                2,
+                address as *mut std::ffi::c_void,
+                tensor.size.as_ptr(),
+                rows.as_ptr(),
+                tensor.tile.as_ptr(),
+                steps.as_ptr(),
+                sys::CUtensorMapInterleave_enum::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                swizzle,
+                sys::CUtensorMapL2promotion_enum::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+                sys::CUtensorMapFloatOOBfill_enum::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        };
+        result.result()?;
+        Ok(Self(map))
+    }
+}
