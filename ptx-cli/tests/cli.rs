@@ -858,15 +858,16 @@ fn a_file_is_cleaned_up() {
 #[test]
 fn every_change_is_explained() {
     let run = with_input(
-        &["clean", "--explain", "--spaces", "--dead", "-"],
+        &["clean", "--explain", "--spaces", "--unreachable", "-"],
         UNTIDY.as_bytes(),
     );
     assert_eq!(
         (run.status, run.out.as_str()),
         (
             0,
-            "<stdin>:10: mov.b64 %d3, %d2;: dead: nobody reads %d3\n\
-             <stdin>:13: st.u32 [%d3+4], %r2;: spaces: %d3 is an address in .global\n"
+            "<stdin>:13: st.u32 [%d3+4], %r2;: spaces: %d3 is an address in .global\n\
+             <stdin>:15: add.u32 %r3, %r2, 1;: unreachable: control never gets here\n\
+             <stdin>:16: unused:: unreachable: nothing mentions it\n"
         )
     );
     let run = with_input(
