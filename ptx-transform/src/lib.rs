@@ -13,3 +13,8 @@ pub mod clean;
 mod splices;
 
 pub use splices::{Rewritten, Splices};
+
+/// `docs/cleanups.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/cleanups.md")]
+struct Cleanups;

@@ -86,10 +86,10 @@ impl<'a> Plan<'a, '_> {
 
     /// The only result of an instruction that does nothing else, where it is always the same and not yet written as a number.
     fn constant(&self) -> Option<(Operand, u128)> {
-        if !self.f.may_be_duplicated() || self.f.writes_carry() || self.f.memory().next().is_some()
-        {
+        if !self.f.may_be_duplicated() || self.f.memory().next().is_some() {
             return None;
         }
+        // The carry would be another one.
         let mut defs = self.view.ssa.defs(self.stmt);
         let (Some(def), None) = (defs.next(), defs.next()) else {
             return None;

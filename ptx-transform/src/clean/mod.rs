@@ -6,8 +6,21 @@
 //!
 //! ```
 //! use ptx_transform::clean::{Options, clean};
-//! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n    .reg .b32 %r<4>;\n    .reg .b64 %d;\n\
-//!     ld.param.u64 %d, [p];\n    mov.u32 %r1, 6;\n    mul.lo.u32 %r2, %r1, 7;\n    add.u32 %r3, %r2, 1;\n    st.global.u32 [%d], %r2;\n    ret;\n}\n";
+//! let text = b".version 8.0
+//! .target sm_80
+//! .address_size 64
+//! .entry k(.param .u64 p)
+//! {
+//!     .reg .b32 %r<4>;
+//!     .reg .b64 %d;
+//!     ld.param.u64 %d, [p];
+//!     mov.u32 %r1, 6;
+//!     mul.lo.u32 %r2, %r1, 7;
+//!     add.u32 %r3, %r2, 1;
+//!     st.global.u32 [%d], %r2;
+//!     ret;
+//! }
+//! ";
 //! let mut module = ptx_parse::parse(text).module;
 //! let report = clean(&mut module, &Options::default());
 //! let text = String::from_utf8(ptx_print::verbatim(&module))?;
