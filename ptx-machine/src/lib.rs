@@ -2,6 +2,7 @@
 //! published.
 #![forbid(unsafe_code)]
 
+mod compute;
 mod hash;
 mod machine;
 mod operands;
