@@ -82,11 +82,12 @@ impl<'a> Copies<'a> {
         let block = view.cfg.of_statement(since);
         if block.is_some() && block == view.cfg.of_statement(at) && view.precedes(since, at) {
             // In the order of the statements: those between stand together.
+            // The statement itself may be the first that writes it.
             let between = |w: StmtId| view.precedes(w, at);
             let earlier = |id: &u32| view.precedes(statement(id), since);
             let first = self.writes.row(variable).partition_point(earlier);
             let next = writes.nth(first);
-            return !next.is_some_and(|w| w == since || between(w));
+            return !next.is_some_and(between);
         }
         writes.len() <= WRITES && !writes.any(|w| w == since || view.dominates(since, w))
     }

@@ -3,6 +3,30 @@
 use ptx_machine::Random;
 use ptx_machine::program::program;
 
+/// A pass that is made again until it finds nothing does what its choice does.
+#[test]
+fn single_passes_come_to_the_same_end() {
+    use ptx_transform::clean::{Report, copies, dead, fold, spaces, unreachable};
+    let single: [fn(&mut ptx_ir::Module) -> Report; 5] = [spaces, copies, fold, unreachable, dead];
+    let mut random = Random(seed() + 1);
+    let mut most = 0;
+    for _ in 0..200 {
+        let text = program(&mut random).text;
+        for (pass, (name, options)) in single.iter().zip(super::choices()) {
+            let mut module = ptx_parse::parse(text.as_bytes()).module;
+            let mut rounds = 1;
+            while !pass(&mut module).is_empty() {
+                rounds += 1;
+            }
+            let (wanted, report) = super::cleaned(text.as_bytes(), &options);
+            assert_eq!(ptx_print::verbatim(&module), wanted, "{name}");
+            assert_eq!(report.rounds, rounds, "{name}");
+            most = most.max(rounds);
+        }
+    }
+    assert!(most > 1, "nothing was done");
+}
+
 /// Another start with `PTX_SEED=n`.
 fn seed() -> u64 {
     let given = std::env::var("PTX_SEED").ok();
