@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, explain, fmt, grep, parse, requires, retarget,
-    roundtrip, stats, tokens,
+    analyze, callgraph, cfg, check, clean, explain, flatten, fmt, grep, minify, parse, rename,
+    renumber, requires, retarget, roundtrip, stats, strip, tokens,
 };
 use crate::output::Status;
 
@@ -43,6 +43,11 @@ enum Command {
     Callgraph(callgraph::Args),
     Grep(grep::Args),
     Tokens(tokens::Args),
+    Rename(rename::Args),
+    Strip(strip::Args),
+    Minify(minify::Args),
+    Renumber(renumber::Args),
+    Flatten(flatten::Args),
     Explain(explain::Args),
 }
 
@@ -62,6 +67,11 @@ pub(crate) fn run() -> Result<Status> {
         Command::Callgraph(args) => callgraph::run(&args),
         Command::Grep(args) => grep::run(&args),
         Command::Tokens(args) => tokens::run(&args),
+        Command::Rename(args) => rename::run(&args),
+        Command::Strip(args) => strip::run(&args),
+        Command::Minify(args) => minify::run(&args),
+        Command::Renumber(args) => renumber::run(&args),
+        Command::Flatten(args) => flatten::run(&args),
         Command::Explain(args) => explain::run(&args),
     }
 }

@@ -10,9 +10,22 @@
 extern crate alloc;
 
 pub mod clean;
+mod flatten;
+mod lines;
+mod minify;
+mod names;
+mod rename;
+mod renumber;
 mod splices;
+mod strip;
 
+pub use flatten::flatten;
+pub use minify::{Minify, minify};
+pub use names::{Entity, Name, Refused, each_name};
+pub use rename::{Rename, prefix, rename};
+pub use renumber::renumber;
 pub use splices::{Rewritten, Splices};
+pub use strip::{Strip, strip};
 
 /// `docs/cleanups.md`, whose examples run as tests.
 #[cfg(doctest)]

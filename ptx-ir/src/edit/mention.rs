@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::body::{Body, Statement};
 use crate::operand::{Operand, OperandPool, OperandRange};
-use crate::{AddrId, DeclId, Declarations, OperandRef};
+use crate::{AddrId, DeclId, Declarations, Item, Module, OperandRef};
 
 /// Where an operand is kept.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -99,6 +99,53 @@ pub(super) fn next(pool: &OperandPool, todo: &mut Vec<(Slot, Operand)>) -> Optio
         _ => {}
     }
     Some((slot, operand))
+}
+
+/// The operands that a statement or an item mentions, outermost first, the parts of each behind it.
+#[derive(Clone, Debug)]
+pub struct Mentions<'a> {
+    pool: &'a OperandPool,
+    todo: Vec<(Slot, Operand)>,
+}
+
+impl Iterator for Mentions<'_> {
+    type Item = Operand;
+
+    fn next(&mut self) -> Option<Operand> {
+        Some(next(self.pool, &mut self.todo)?.1)
+    }
+}
+
+impl Body {
+    /// Every operand that a statement mentions, its guard, initialisers and the parts of others included.
+    pub fn mentions(&self, statement: Statement) -> Mentions<'_> {
+        Mentions {
+            pool: &self.pool,
+            todo: of_statement(self, statement),
+        }
+    }
+}
+
+impl Module {
+    /// Every operand that a directive, a declaration or something not understood mentions; of functions and debug sections, nothing.
+    pub fn mentions(&self, item: Item) -> Mentions<'_> {
+        let mut todo = Vec::new();
+        let mut range = |range: Option<OperandRange>| {
+            if let Some(range) = range {
+                of_range(&self.pool, range, &mut todo);
+            }
+        };
+        match item {
+            Item::Directive(id) => range(self.directives.get(id).map(|d| d.args)),
+            Item::Opaque(id) => range(self.opaques.get(id).map(|o| o.mentions)),
+            Item::Decl(id) => todo = of_declaration(&self.declarations, id),
+            Item::Function(_) | Item::Section(_) | Item::Removed => {}
+        }
+        Mentions {
+            pool: &self.pool,
+            todo,
+        }
+    }
 }
 
 /// Whether one of the operands, or a part of one, is `wanted`.

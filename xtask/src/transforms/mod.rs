@@ -3,6 +3,7 @@
 
 mod canonical;
 mod clean;
+mod text;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 
-use crate::corpus::cubin::{self, Outcome};
+use crate::corpus::cubin::Outcome;
 use crate::corpus::files::{self, Entry};
 use crate::corpus::{Amount, parallel};
 use crate::ptxas::Assemblers;
@@ -47,8 +48,6 @@ struct Transform {
     name: &'static str,
     /// Rewrites a file and compares; an outcome for each text that came of it, with what it is.
     check: Check,
-    /// Whether it also judges files for a debugger.
-    debug: bool,
 }
 
 type Check = fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>;
@@ -58,12 +57,26 @@ const TRANSFORMS: &[Transform] = &[
     Transform {
         name: "canonical",
         check: canonical::check,
-        debug: false,
+    },
+    Transform {
+        name: "strip",
+        check: text::strip,
+    },
+    Transform {
+        name: "minify",
+        check: text::minify,
+    },
+    Transform {
+        name: "renumber",
+        check: text::renumber,
+    },
+    Transform {
+        name: "flatten",
+        check: text::flatten,
     },
     Transform {
         name: "clean",
         check: clean::check,
-        debug: true,
     },
 ];
 
@@ -98,11 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     println!("{}: {} rewritings", assemblers.describe(), work.len());
     let start = Instant::now();
     let outcomes = parallel::map(args.jobs, &work, |(entry, transform)| -> Result<_> {
-        let source = entry.read()?;
-        if !transform.debug && cubin::info(&source) == cubin::Info::Debug {
-            return Ok(Vec::new());
-        }
-        (transform.check)(&assemblers, &source)
+        (transform.check)(&assemblers, &entry.read()?)
     });
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut failed = 0;
