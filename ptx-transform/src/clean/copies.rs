@@ -48,12 +48,12 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// The registers of a copy that always happens and is of the whole width.
+    /// The registers of a copy of the whole width; a guard may keep it from happening.
     pub(super) fn pair(&self, stmt: StmtId) -> Option<Pair> {
         let view = self.view;
         let (inst, f) = view.inst(stmt)?;
         let signature = view.module().signature(view.body().insts.get(inst)?.sig);
-        let plain = f.guard().is_none() && is_copy(signature.opcode()?) && f.may_be_moved();
+        let plain = is_copy(signature.opcode()?) && f.may_be_moved();
         let mut parts = f.parts();
         let operands = (parts.next()?, parts.next()?, parts.next());
         let ((Operand::Reg(to), Usage::Write), (Operand::Reg(from), Usage::Read), None) = operands

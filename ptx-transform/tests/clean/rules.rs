@@ -251,7 +251,7 @@ fn copies_are_read_where_they_come_from() {
                 "L: mov.b32 %r1, %r2; st.global.b32 [%d1], %r1; add.u32 %r2, %r2, 1; bra L;",
                 "L: mov.b32 %r1, %r2; st.global.b32 [%d1], %r2; add.u32 %r2, %r2, 1; bra L;",
             ),
-            ("mov.b32 %r1, %r1; ret;", "ret;"),
+            ("mov.b32 %r1, %r1; @%p1 mov.b32 %r2, %r2; ret;", "ret;"),
         ],
     );
 }
