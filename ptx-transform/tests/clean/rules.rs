@@ -189,6 +189,7 @@ fn constants_are_folded() {
             // No form with a constant there.
             "mov.pred %p1, 1; selp.b32 %r1, %r2, %r3, %p1; ret;",
             "mov.b32 %r1, 1; mov.b64 %d1, {%r1, %r2}; ret;",
+            "mov.b64 %d2, 16; cvta.to.global.u64 %d3, %d2; st.global.b32 [%d3], %r1; ret;",
             "mov.b16 %h1, 0x3c00; add.f16 %h2, %h3, %h1; ret;",
             // The carry is a result as well.
             "mov.b32 %r1, 1; L: add.u32 %r1, %r1, 1; st.global.b32 [%d1], %r1; bra L;",
@@ -241,6 +242,11 @@ fn copies_are_read_where_they_come_from() {
             (
                 "mov.b32 %r1, %r2; add.u32 %r2, %r1, 1; st.global.b32 [%d1], %r2; ret;",
                 "mov.b32 %r1, %r2; add.u32 %r2, %r2, 1; st.global.b32 [%d1], %r2; ret;",
+            ),
+            // Only reads change.
+            (
+                "mov.b32 %r1, %r2; add.u32 %r1, %r1, 1; st.global.b32 [%d1], %r1; ret;",
+                "mov.b32 %r1, %r2; add.u32 %r1, %r2, 1; st.global.b32 [%d1], %r1; ret;",
             ),
             // Across blocks.
             (
