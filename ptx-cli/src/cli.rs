@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, clean, explain, flatten, fmt, grep, minify, parse, rename,
-    renumber, requires, retarget, roundtrip, stats, strip, tokens,
+    analyze, callgraph, cfg, check, clean, explain, extract, fmt, grep, instrument, link, parse,
+    requires, retarget, roundtrip, stats, tokens,
 };
 use crate::output::Status;
 
@@ -34,6 +34,8 @@ enum Command {
     Requires(requires::Args),
     Retarget(retarget::Args),
     Clean(clean::Args),
+    Extract(extract::Args),
+    Link(link::Args),
     Fmt(fmt::Args),
     Parse(parse::Args),
     Stats(stats::Args),
@@ -42,12 +44,8 @@ enum Command {
     Cfg(cfg::Args),
     Callgraph(callgraph::Args),
     Grep(grep::Args),
+    Instrument(instrument::Args),
     Tokens(tokens::Args),
-    Rename(rename::Args),
-    Strip(strip::Args),
-    Minify(minify::Args),
-    Renumber(renumber::Args),
-    Flatten(flatten::Args),
     Explain(explain::Args),
 }
 
@@ -58,6 +56,8 @@ pub(crate) fn run() -> Result<Status> {
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),
         Command::Clean(args) => clean::run(&args),
+        Command::Extract(args) => extract::run(&args),
+        Command::Link(args) => link::run(&args),
         Command::Fmt(args) => fmt::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),
@@ -66,12 +66,8 @@ pub(crate) fn run() -> Result<Status> {
         Command::Cfg(args) => cfg::run(&args),
         Command::Callgraph(args) => callgraph::run(&args),
         Command::Grep(args) => grep::run(&args),
+        Command::Instrument(args) => instrument::run(&args),
         Command::Tokens(args) => tokens::run(&args),
-        Command::Rename(args) => rename::run(&args),
-        Command::Strip(args) => strip::run(&args),
-        Command::Minify(args) => minify::run(&args),
-        Command::Renumber(args) => renumber::run(&args),
-        Command::Flatten(args) => flatten::run(&args),
         Command::Explain(args) => explain::run(&args),
     }
 }

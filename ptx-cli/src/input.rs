@@ -72,13 +72,6 @@ impl Input {
 }
 
 impl Files {
-    /// One file, a folder or `-`.
-    pub(crate) fn of(file: &str) -> Self {
-        Self {
-            files: vec![PathBuf::from(file)],
-        }
-    }
-
     /// Lists the inputs. What cannot be listed is reported and makes the status worse.
     pub(crate) fn list(&self, status: &mut Status) -> Result<Vec<Input>> {
         if self.files.iter().filter(|f| is_stdin(f)).count() > 1 {

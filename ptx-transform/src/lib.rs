@@ -9,23 +9,29 @@
 
 extern crate alloc;
 
+mod chunks;
 pub mod clean;
-mod flatten;
-mod lines;
-mod minify;
+mod debug;
+mod declarators;
+mod extract;
+mod heads;
+pub mod instrument;
+mod link;
 mod names;
-mod rename;
-mod renumber;
+mod needs;
 mod splices;
-mod strip;
+mod split;
 
-pub use flatten::flatten;
-pub use minify::{Minify, minify};
-pub use names::{Entity, Name, Refused, each_name};
-pub use rename::{Rename, prefix, rename};
-pub use renumber::renumber;
+pub use extract::{ExtractError, Extracted, extract};
+pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
+pub use names::{Entity, Mention, Names, RenameError, Renaming};
 pub use splices::{Rewritten, Splices};
-pub use strip::{Strip, strip};
+pub use split::{Split, split};
+
+/// `docs/transforming.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/transforming.md")]
+struct Tour;
 
 /// `docs/cleanups.md`, whose examples run as tests.
 #[cfg(doctest)]

@@ -173,7 +173,7 @@ impl Module {
         }
         let declared = self.declared_by(item);
         for &symbol in &declared {
-            if self.is_mentioned(symbol) {
+            if self.mentions(symbol) {
                 let name = self.symbols.get(symbol).map(|s| self.name(s.name));
                 return Err(EditError::Used(String::from(name.unwrap_or_default())));
             }
@@ -246,7 +246,7 @@ impl Module {
     }
 
     /// Whether a body, an initialiser or a directive mentions a name of the module, or the debug information may.
-    fn is_mentioned(&self, symbol: SymbolId) -> bool {
+    fn mentions(&self, symbol: SymbolId) -> bool {
         let Some(wanted) = self.symbols.get(symbol) else {
             return false;
         };

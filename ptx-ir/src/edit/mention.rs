@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use crate::body::{Body, Statement};
 use crate::operand::{Operand, OperandPool, OperandRange};
-use crate::{AddrId, DeclId, Declarations, Item, Module, OperandRef};
+use crate::{AddrId, DeclId, Declarations, OperandRef};
 
 /// Where an operand is kept.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -99,53 +99,6 @@ pub(super) fn next(pool: &OperandPool, todo: &mut Vec<(Slot, Operand)>) -> Optio
         _ => {}
     }
     Some((slot, operand))
-}
-
-/// The operands that a statement or an item mentions, outermost first, the parts of each behind it.
-#[derive(Clone, Debug)]
-pub struct Mentions<'a> {
-    pool: &'a OperandPool,
-    todo: Vec<(Slot, Operand)>,
-}
-
-impl Iterator for Mentions<'_> {
-    type Item = Operand;
-
-    fn next(&mut self) -> Option<Operand> {
-        Some(next(self.pool, &mut self.todo)?.1)
-    }
-}
-
-impl Body {
-    /// Every operand that a statement mentions, its guard, initialisers and the parts of others included.
-    pub fn mentions(&self, statement: Statement) -> Mentions<'_> {
-        Mentions {
-            pool: &self.pool,
-            todo: of_statement(self, statement),
-        }
-    }
-}
-
-impl Module {
-    /// Every operand that a directive, a declaration or something not understood mentions; of functions and debug sections, nothing.
-    pub fn mentions(&self, item: Item) -> Mentions<'_> {
-        let mut todo = Vec::new();
-        let mut range = |range: Option<OperandRange>| {
-            if let Some(range) = range {
-                of_range(&self.pool, range, &mut todo);
-            }
-        };
-        match item {
-            Item::Directive(id) => range(self.directives.get(id).map(|d| d.args)),
-            Item::Opaque(id) => range(self.opaques.get(id).map(|o| o.mentions)),
-            Item::Decl(id) => todo = of_declaration(&self.declarations, id),
-            Item::Function(_) | Item::Section(_) | Item::Removed => {}
-        }
-        Mentions {
-            pool: &self.pool,
-            todo,
-        }
-    }
 }
 
 /// Whether one of the operands, or a part of one, is `wanted`.
@@ -286,5 +239,41 @@ pub(super) fn own(pool: &mut OperandPool, range: OperandRange) {
         };
         set(pool, None, slot, new);
         todo.extend(slots(inner));
+    }
+}
+
+/// The parts of operands that name something or are numbers, in the order in which they are written.
+fn leaves(pool: &OperandPool, mut todo: Vec<(Slot, Operand)>, found: &mut Vec<Operand>) {
+    while let Some((_, operand)) = next(pool, &mut todo) {
+        found.push(operand);
+    }
+}
+
+impl OperandPool {
+    /// An operand of this pool, then its parts, those of parts included, in the order in which they are written.
+    pub fn parts(&self, operand: Operand, found: &mut Vec<Operand>) {
+        let slot = Slot::At(OperandRef::new(u32::MAX));
+        leaves(self, alloc::vec![(slot, operand)], found);
+    }
+}
+
+impl Body {
+    /// What a statement mentions: its operands (of a guarded instruction the predicate first), each before its parts, in the
+    /// order in which they are written; of a declaration its initialisers. The names that a statement makes are no operands.
+    ///
+    /// ```
+    /// # use ptx_ir::{Operand, Statement};
+    /// # let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b64 %rd<3>; ld.b64 %rd1, [%rd2+8]; }";
+    /// # let module = ptx_parse::parse_str(text).module;
+    /// # let body = module.bodies.values().next().unwrap();
+    /// let mut found = Vec::new();
+    /// for (_, statement) in body.statements() {
+    ///     body.mentions(statement, &mut found);
+    /// }
+    /// let registers = found.iter().filter(|o| matches!(o, Operand::Reg(_)));
+    /// assert_eq!(registers.count(), 2);
+    /// ```
+    pub fn mentions(&self, statement: Statement, found: &mut Vec<Operand>) {
+        leaves(&self.pool, of_statement(self, statement), found);
     }
 }

@@ -82,7 +82,6 @@ pub use cursor::Cursor;
 pub use editor::Editor;
 pub use error::EditError;
 pub use make::Draft;
-pub use mention::Mentions;
 pub use offsets::OffsetMap;
 pub use record::{Change, Changed, Edits, Patch};
 

@@ -4,9 +4,9 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{EditError, Mentions};
+use super::{EditError, mention};
 use crate::body::Statement;
-use crate::operand::Operand;
+use crate::operand::{Operand, OperandPool};
 use crate::{Item, ItemId, Module, SymbolId};
 
 impl Module {
@@ -103,20 +103,31 @@ impl Module {
 
     /// Calls a function with every symbol that an item mentions.
     fn each_mention(&self, item: Item, mut see: impl FnMut(SymbolId)) {
-        let mut all = |mentions: Mentions<'_>| {
-            for operand in mentions {
+        let mut all = |pool: &OperandPool, todo| {
+            mention::any(pool, todo, |operand| {
                 if let Operand::Symbol(symbol) = operand {
                     see(symbol);
                 }
-            }
+                false
+            });
         };
-        all(self.mentions(item));
-        if let Item::Function(id) = item
-            && let Some(body) = self.body(id)
-        {
-            for (_, statement) in body.statements() {
-                all(body.mentions(statement));
+        match item {
+            Item::Decl(id) => all(&self.pool, mention::of_declaration(&self.declarations, id)),
+            Item::Directive(id) => {
+                if let Some(directive) = self.directives.get(id) {
+                    let mut todo = Vec::new();
+                    mention::of_range(&self.pool, directive.args, &mut todo);
+                    all(&self.pool, todo);
+                }
             }
+            Item::Function(id) => {
+                if let Some(body) = self.body(id) {
+                    for (_, statement) in body.statements() {
+                        all(&body.pool, mention::of_statement(body, statement));
+                    }
+                }
+            }
+            _ => {}
         }
     }
 }

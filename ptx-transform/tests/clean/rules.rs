@@ -154,6 +154,11 @@ fn constants_are_folded() {
                 "mov.f32 %f1, 0f40000000; mul.f32 %f2, %f1, %f1; ret;",
                 "mov.f32 %f1, 0f40000000; mov.f32 %f2, 0f40800000; ret;",
             ),
+            // A number of threads has to be that of whole warps.
+            (
+                "mov.b32 %r1, 5; bar.sync %r1, %r1; ret;",
+                "mov.b32 %r1, 5; bar.sync 5, %r1; ret;",
+            ),
             // What is stored is narrower than the register.
             (
                 "mov.b32 %r1, 300; st.global.u8 [%d1], %r1; ret;",
@@ -189,7 +194,6 @@ fn constants_are_folded() {
             // No form with a constant there.
             "mov.pred %p1, 1; selp.b32 %r1, %r2, %r3, %p1; ret;",
             "mov.b32 %r1, 1; mov.b64 %d1, {%r1, %r2}; ret;",
-            "mov.b64 %d2, 16; cvta.to.global.u64 %d3, %d2; st.global.b32 [%d3], %r1; ret;",
             "mov.b16 %h1, 0x3c00; add.f16 %h2, %h3, %h1; ret;",
             // The carry is a result as well.
             "mov.b32 %r1, 1; L: add.u32 %r1, %r1, 1; st.global.b32 [%d1], %r1; bra L;",
@@ -313,6 +317,10 @@ fn unreachable_code_goes() {
                 "T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret; C: trap;",
                 "T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;",
             ),
+            (
+                "bra L; { .reg .b32 x; mov.b32 x, 1; } L: ret;",
+                "bra L; { .reg .b32 x; } L: ret;",
+            ),
             // The table goes with the jump, and what it named.
             (
                 "ret; T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;",
@@ -385,6 +393,7 @@ fn generic_addresses_become_those_of_their_space() {
             // It may be another one.
             "cvta.global.u64 %d1, %d2; @%p1 cvta.shared.u64 %d1, %d3; ld.u32 %r1, [%d1]; ret;",
             "cvta.global.u64 %d1, %d2; add.u64 %d1, %d1, %d3; ld.u32 %r1, [%d1]; ret;",
+            "@%p1 mov.u64 %d1, var; ld.u32 %r1, [%d1]; ret;",
             "mov.u64 %d1, sh; ld.u32 %r1, [%d1]; ret;",
             // There is no such store.
             "cvta.const.u64 %d1, cst; st.u32 [%d1], %r1; ret;",

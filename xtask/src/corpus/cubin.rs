@@ -20,14 +20,14 @@ use crate::ptxas::{Assemblers, Job, Verdict};
 pub(crate) enum Outcome {
     /// The cubins agree to this extent.
     Same(Extent),
+    /// They need not: the assembler takes the text, and what it has to hold is there.
+    Accepted,
     /// They do not; the first difference.
     Different(String),
     /// The assembler makes no code of the file itself.
     NotAssembled,
     /// The assembler makes something else of the same file each time.
     Random,
-    /// It is accepted; more is not asked.
-    Accepted,
     /// Each kernel or function with code, and how its code differs, if it does.
     Kernels(Vec<(String, Option<String>)>),
 }
