@@ -1,4 +1,5 @@
 //! `ptx extract` and `ptx link`: parts of files, and files put together.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,5 @@
 //! Parts of modules: all that is needed, nothing else, and every byte as it was.
+#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
 
 #[path = "common/corpus.rs"]
 mod corpus;

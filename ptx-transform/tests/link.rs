@@ -1,4 +1,5 @@
 //! Modules put together. What is linked here and what is refused, NVIDIA's linker links and refuses, but for what is said.
+#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
 
 use ptx_ir::{Code, Diagnostic, Linkage, Operand, Severity};
 use ptx_transform::{LinkDiagnostic, LinkOptions, Linked, link};

@@ -6,6 +6,7 @@ mod clean;
 mod extract;
 mod instrument;
 mod link;
+mod names;
 mod sections;
 
 use std::collections::BTreeMap;
@@ -80,6 +81,26 @@ const TRANSFORMS: &[Transform] = &[
     Transform {
         name: "link-pair",
         check: link::pair,
+    },
+    Transform {
+        name: "rename",
+        check: names::rename,
+    },
+    Transform {
+        name: "strip",
+        check: names::strip,
+    },
+    Transform {
+        name: "minify",
+        check: names::minify,
+    },
+    Transform {
+        name: "renumber",
+        check: names::renumber,
+    },
+    Transform {
+        name: "flatten",
+        check: names::flatten,
     },
 ];
 
