@@ -398,6 +398,7 @@ fn generic_addresses_become_those_of_their_space() {
             // There is no such store.
             "cvta.const.u64 %d1, cst; st.u32 [%d1], %r1; ret;",
             "cvta.shared.u64 %d1, %d2; cvta.to.global.u64 %d3, %d1; ret;",
+            "cvta.shared.u64 %d1, %d2; mov.b64 %d2, 0; cvta.to.shared.u64 %d3, %d1; ret;",
             "cvta.local.u64 %d1, %d2; atom.add.u32 %r1, [%d1], 1; ret;",
         ],
     );
@@ -422,4 +423,12 @@ fn comments_and_places_stay() {
         "    // first\n    .loc 1 3 0\n    // six\n    /* sum */\n    add.u32 %r2, 6, %r3;\n    st.global.b32   [%d1], %r2; // out\n\n    ret;\n}\n"
     );
     assert_eq!((report.count(Pass::Fold), report.count(Pass::Dead)), (1, 1));
+}
+
+#[test]
+fn labels_of_debug_sections_stay() {
+    let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nL:\nM:\nret;\n}\n.section .debug_loc\n{\n.b64 L\n.b64 L\n}\n";
+    let (now, _) = super::cleaned(text, &Options::default());
+    let now = String::from_utf8(now).unwrap();
+    assert!(now.contains("{\nL:\nret;\n}"), "{now}");
 }
