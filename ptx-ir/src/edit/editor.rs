@@ -44,7 +44,7 @@ impl Module {
 }
 
 /// Whether a statement belongs to the label before it.
-fn needs_label(body: &Body, statement: Statement) -> bool {
+pub(super) fn needs_label(body: &Body, statement: Statement) -> bool {
     match statement {
         Statement::Prototype(_) => true,
         Statement::Directive(id) => body
@@ -382,10 +382,15 @@ impl Editor<'_> {
         let statement = self.statement(stmt)?;
         self.may_leave(stmt, statement)?;
         self.is_unused(statement)?;
+        self.take(stmt, statement);
+        Ok(())
+    }
+
+    /// Takes a statement away that may go.
+    pub(super) fn take(&mut self, stmt: StmtId, statement: Statement) {
         self.edits().remove(stmt, true);
         self.forget(statement);
         self.body_mut().statements[stmt] = Statement::Removed;
-        Ok(())
     }
 
     /// Puts a new statement in the place of another one, under the same id. What holds for [`remove`](Self::remove) holds for
