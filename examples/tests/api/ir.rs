@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ptx_ir::edit::OffsetMap;
 use ptx_ir::facts::{Callees, ModuleFacts};
 use ptx_ir::lex::scan;
-use ptx_ir::shape::BodyTypes;
+use ptx_ir::shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
 use ptx_ir::{
     Address, AddressForm, Body, Immediate, Interner, Item, LineIndex, Linkage, Module, Operand,
     OperandPool, Origin, Signatures, Span, constant,
@@ -185,4 +185,23 @@ fn cursors_and_printing() {
     ptx_print::write_canonical_statement(&module, body, bar, &Default::default(), &mut line)
         .unwrap();
     assert_eq!(line, b"bar.sync 0;");
+}
+
+#[test]
+fn keys_and_labels() {
+    let text = b".version 8.0 .target sm_80\n.entry k() { .reg .b32 r; L: add.s32 r, r, 1; ret; }";
+    let mut module = ptx_parse::parse(text).module;
+    let k = module.function("k").unwrap();
+    let body = module.body(k).unwrap();
+    let (symbols, mut types) = (SymbolTypes::new(&module), BodyTypes::new());
+    types.fill(&module, k, body);
+    let shapes = Shapes::new(body, &symbols, &types);
+    let (add, _) = body.insts().next().unwrap();
+    let (mut whole, mut parts) = (ShapeKey::new(), ShapeKey::new());
+    assert!(shapes.write(add, false, &mut whole));
+    assert!(shapes.write_operands(body.operands(add), false, &mut parts));
+    assert_eq!(whole.short(), parts.short());
+    let removed = module.edit(k).unwrap().remove_unused_labels();
+    assert_eq!(removed.len(), 1);
+    assert!(!ptx_print::verbatim(&module).contains(&b'L'));
 }
