@@ -6,7 +6,9 @@ use alloc::vec::Vec;
 
 use ptx_ir::edit::OffsetMap;
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, DeclId, Diagnostic, FuncId, Item, Limits, Linkage, Module, Span, Statement};
+use ptx_ir::{
+    Code, DeclId, Diagnostic, FuncId, Item, ItemId, Limits, Linkage, Module, Span, Statement,
+};
 use ptx_isa::Directive;
 
 use super::globals::{self, Global, Name, Role, Variable, What};
@@ -106,6 +108,28 @@ fn declares<'m>(
     all
 }
 
+/// The first declaration of each function at module level, which has the linkage.
+fn first_functions<'m>(
+    modules: &[&'m Module],
+    chunks: &[Chunks],
+    declares: &Declares<'m>,
+) -> BTreeMap<(usize, &'m str), ItemId> {
+    let mut found = BTreeMap::new();
+    for (input, ((module, chunks), declares)) in
+        modules.iter().zip(chunks).zip(declares).enumerate()
+    {
+        for chunk in declares.keys().filter_map(|c| chunks.all.get(*c)) {
+            if let Item::Function(id) = chunk.item
+                && let Some(f) = module.functions.get(id)
+            {
+                let name = module.name(f.name);
+                found.entry((input, name)).or_insert(chunk.id);
+            }
+        }
+    }
+    found
+}
+
 /// The names that an item declares.
 fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
     match item {
@@ -145,8 +169,11 @@ impl<'m> Work<'m, '_> {
         all: &BTreeMap<Name<'m>, Vec<(usize, Global)>>,
         winners: &BTreeMap<Name<'m>, Option<usize>>,
         chunks: &[Chunks],
-        declares: &Declares<'_>,
+        declares: &Declares<'m>,
     ) {
+        let first = first_functions(self.modules, chunks, declares);
+        // A declaration with many names is read once.
+        let mut read: BTreeMap<(usize, ItemId), Declaration> = BTreeMap::new();
         for (name, of) in all {
             let winner = winners.get(name).copied().flatten();
             let variables = of.iter().filter_map(|(input, g)| {
@@ -155,33 +182,23 @@ impl<'m> Work<'m, '_> {
             });
             let align = variables.max().unwrap_or(0);
             let forward = of.iter().find(|(i, _)| Some(*i) == winner);
-            let forward = forward.and_then(|(input, global)| {
-                let module = *self.modules.get(*input)?;
+            let forward = forward.and_then(|&(input, global)| {
+                let module = *self.modules.get(input)?;
                 match global.what {
-                    What::Variable(_, i) => {
-                        let span = module.span(global.item);
-                        Declaration::read(module, span).external(module, i)
-                    }
+                    What::Variable(_, i) => read
+                        .entry((input, global.item))
+                        .or_insert_with(|| Declaration::read(module, module.span(global.item)))
+                        .external(module, i),
                     What::Function(_) => {
-                        // The first declaration has the linkage.
-                        let mut of = declares.get(*input)?.iter();
-                        let first = of.find(|(_, names)| names.iter().any(|(n, _)| n == name));
-                        let chunk = chunks.get(*input)?.all.get(*first?.0)?;
-                        let own = match chunk.item {
-                            Item::Function(id) => module.functions.get(id).map(|f| f.name),
-                            _ => None,
-                        };
-                        let own = own.is_some_and(|n| module.name(n) == name.0);
-                        let item = if own { chunk.id } else { global.item };
-                        let hide = self.hidden.contains(name.0);
-                        Some(head(module, item, hide))
+                        let first = first.get(&(input, name.0));
+                        let item = first.copied().unwrap_or(global.item);
+                        Some(head(module, item, self.hidden.contains(name.0)))
                     }
                 }
             });
-            let forward = forward.unwrap_or_default();
             let shared = Shared {
                 winner,
-                forward,
+                forward: forward.unwrap_or_default(),
                 align,
             };
             self.shared.insert(*name, shared);
