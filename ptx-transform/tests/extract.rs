@@ -182,6 +182,13 @@ fn debug_sections_that_speak_of_what_goes_go_too() {
 }
 
 #[test]
+fn what_the_sections_that_stay_speak_of_stays() {
+    let text = DEBUG.replace("info: .b8 102, 0 }", "info: .b32 more\n}\n.section .debug_line_str { more: .b8 0 }");
+    let part = of(&text, &["k"]);
+    assert!(part.ends_with(".section .debug_str { info: .b32 more\n}\n.section .debug_line_str { more: .b8 0 }\n"), "{part}");
+}
+
+#[test]
 fn the_nearest_name_is_told() {
     let module = ptx_parse::parse_str(&format!("{HEAD}.entry axpy() {{ ret; }} .func f();")).module;
     let unknown = extract(&module, &["apxy"]).unwrap_err();

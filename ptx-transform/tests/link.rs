@@ -171,6 +171,11 @@ fn of_common_variables_the_largest_stays() {
         ),
         ".visible .global .u32 x = 1;\n"
     );
+    // Of several as large, the first.
+    assert_eq!(
+        two(".common .global .u32 x;\n", ".common .global .f32 x;\n"),
+        ".common .global .u32 x;\n"
+    );
     assert_eq!(
         refused(
             ".common .global .u32 x[8];\n",
@@ -420,6 +425,23 @@ fn debug_information_of_one_module_stays() {
         linked.notes[1].diagnostic.span.of(second.as_bytes()),
         b".section"
     );
+}
+
+#[test]
+fn a_definition_behind_its_declaration_counts() {
+    let both = ".extern .global .u32 x;\n.visible .global .u32 x = 1;\n";
+    assert_eq!(two(both, ".extern .global .u32 x;\n"), both);
+    let second = ".visible .global .u32 x = 2;\n";
+    assert_eq!(refused(both, second).0, Code::DuplicateDefinition);
+}
+
+#[test]
+fn what_has_to_be_declared_first_cannot_be_hidden() {
+    let a = format!("{HEAD}.extern .global .u64 b;\n.visible .global .u64 a = b;\n");
+    let b = format!("{HEAD}.extern .global .u64 a;\n.visible .global .u64 b = a;\n");
+    let linked = all(&[&a, &b], &["a", "b"]).unwrap();
+    let text = String::from_utf8(linked.text).unwrap();
+    assert!(text.ends_with("\n.global .u64 a = b;\n.visible .global .u64 b = a;\n"), "{text}");
 }
 
 #[test]
