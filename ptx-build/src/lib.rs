@@ -69,3 +69,8 @@ pub use operand::{
 };
 pub use statement::Statement;
 pub use writer::Writer;
+
+/// `docs/building.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/building.md")]
+struct Tour;

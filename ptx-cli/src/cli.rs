@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, extract, fmt, grep, link, parse, requires, retarget,
-    roundtrip, stats, tokens,
+    analyze, callgraph, cfg, check, explain, extract, fmt, grep, instrument, link, parse, requires,
+    retarget, roundtrip, stats, tokens,
 };
 use crate::output::Status;
 
@@ -43,6 +43,7 @@ enum Command {
     Cfg(cfg::Args),
     Callgraph(callgraph::Args),
     Grep(grep::Args),
+    Instrument(instrument::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -63,6 +64,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Cfg(args) => cfg::run(&args),
         Command::Callgraph(args) => callgraph::run(&args),
         Command::Grep(args) => grep::run(&args),
+        Command::Instrument(args) => instrument::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }

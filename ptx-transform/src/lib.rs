@@ -14,6 +14,7 @@ mod debug;
 mod declarators;
 mod extract;
 mod heads;
+pub mod instrument;
 mod link;
 mod names;
 mod needs;
@@ -25,3 +26,8 @@ pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use names::{Entity, Mention, Names, RenameError, Renaming};
 pub use splices::{Rewritten, Splices};
 pub use split::{Split, split};
+
+/// `docs/transforming.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/transforming.md")]
+struct Tour;

@@ -8,6 +8,7 @@ pub(crate) mod explain;
 pub(crate) mod extract;
 pub(crate) mod fmt;
 pub(crate) mod grep;
+pub(crate) mod instrument;
 pub(crate) mod link;
 pub(crate) mod parse;
 pub(crate) mod requires;

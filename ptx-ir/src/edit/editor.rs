@@ -236,7 +236,15 @@ impl Editor<'_> {
     fn sees_symbol(&self, key: u64, symbol: SymbolId) -> Result<(), EditError> {
         let body = self.body();
         let known = self.module.symbols.get(symbol).ok_or(EditError::Foreign)?;
-        if self.symbols.as_ref().is_none_or(|s| s.contains(&symbol)) {
+        // Members of a range are declared by its first one.
+        let is_it = |id: &SymbolId| {
+            let other = self.module.symbols.get(*id);
+            other.is_some_and(|o| (o.name, o.kind) == (known.name, known.kind))
+        };
+        let declared = |all: &BTreeSet<SymbolId>| {
+            all.contains(&symbol) || known.number.is_some() && all.iter().any(is_it)
+        };
+        if self.symbols.as_ref().is_none_or(declared) {
             return Ok(());
         }
         if let SymbolKind::Function(function) = known.kind {

@@ -37,6 +37,12 @@ impl<'a> Facts<'a> {
             .unwrap_or(Operand::Absent)
     }
 
+    /// The same with what happens to it.
+    pub(super) fn part_with_usage(&self, index: u8) -> Option<(Operand, Usage)> {
+        let part = self.form.parts.get(usize::from(index))?;
+        Some((self.operand_at(part)?, part.usage))
+    }
+
     /// The first operand of a role.
     pub(super) fn operand(&self, role: Role) -> Option<Operand> {
         let part = self.form.parts.iter().find(|p| p.role == role)?;

@@ -187,6 +187,8 @@ fn cubins(args: &Args, amount: Amount, entries: &[Entry], report: &mut Report) -
             cubin::Outcome::Random => {
                 report.count("… skipped: ptxas itself is not repeatable", true);
             }
+            // Only of transformations.
+            cubin::Outcome::Accepted => {}
             cubin::Outcome::NotAssembled => report.count("… skipped: ptxas makes no code", true),
         }
     }
