@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, extract, fmt, grep, instrument, link, parse, requires,
-    retarget, roundtrip, stats, tokens,
+    analyze, callgraph, cfg, check, explain, extract, flatten, fmt, grep, instrument, link, minify,
+    parse, rename, renumber, requires, retarget, roundtrip, stats, strip, tokens,
 };
 use crate::output::Status;
 
@@ -36,6 +36,11 @@ enum Command {
     Extract(extract::Args),
     Link(link::Args),
     Fmt(fmt::Args),
+    Rename(rename::Args),
+    Strip(strip::Args),
+    Minify(minify::Args),
+    Renumber(renumber::Args),
+    Flatten(flatten::Args),
     Parse(parse::Args),
     Stats(stats::Args),
     Roundtrip(roundtrip::Args),
@@ -57,6 +62,11 @@ pub(crate) fn run() -> Result<Status> {
         Command::Extract(args) => extract::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::Rename(args) => rename::run(&args),
+        Command::Strip(args) => strip::run(&args),
+        Command::Minify(args) => minify::run(&args),
+        Command::Renumber(args) => renumber::run(&args),
+        Command::Flatten(args) => flatten::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Roundtrip(args) => roundtrip::run(&args),

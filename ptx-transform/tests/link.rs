@@ -1,4 +1,11 @@
 //! Modules put together. What is linked here and what is refused, NVIDIA's linker links and refuses, but for what is said.
+#![allow(missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 use ptx_ir::{Code, Diagnostic, Linkage, Operand, Severity};
 use ptx_transform::{LinkDiagnostic, LinkOptions, Linked, link};
@@ -441,7 +448,10 @@ fn what_has_to_be_declared_first_cannot_be_hidden() {
     let b = format!("{HEAD}.extern .global .u64 a;\n.visible .global .u64 b = a;\n");
     let linked = all(&[&a, &b], &["a", "b"]).unwrap();
     let text = String::from_utf8(linked.text).unwrap();
-    assert!(text.ends_with("\n.global .u64 a = b;\n.visible .global .u64 b = a;\n"), "{text}");
+    assert!(
+        text.ends_with("\n.global .u64 a = b;\n.visible .global .u64 b = a;\n"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -78,6 +78,5 @@ fn header_end(modules: &[&Module], chunks: &[Chunks]) -> usize {
         return 0;
     };
     let of_header = |item: Item| directive(module, item).is_some_and(super::emit::is_header);
-    let count = chunks.all.iter().take_while(|c| of_header(c.item)).count();
-    count
+    chunks.all.iter().take_while(|c| of_header(c.item)).count()
 }

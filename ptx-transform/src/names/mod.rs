@@ -6,6 +6,7 @@ mod walk;
 use alloc::vec::Vec;
 
 pub use rename::{RenameError, Renaming};
+pub(crate) use rename::{Unresolved, is_name, unresolved};
 
 use ptx_ir::{FuncId, LabelId, Module, NameId, RegDeclId, Span, SymbolId, VarId};
 
@@ -93,5 +94,31 @@ impl Names {
         let first = self.mentions.partition_point(|m| m.name.start < span.start);
         let end = self.mentions.partition_point(|m| m.name.start < span.end);
         self.mentions.get(first..end).unwrap_or_default()
+    }
+
+    /// Whatever has a name: a variable or a function of the module, else every register, parameter, variable or label of that
+    /// name, in all functions; only those of one function where one is given. Linear in the names.
+    pub fn find(&self, module: &Module, name: &str, function: Option<FuncId>) -> Vec<Entity> {
+        let of = |m: &&Mention| m.declares && m.name.of(module.source()) == name.as_bytes();
+        let mut found: Vec<Entity> = Vec::new();
+        for m in self.mentions.iter().filter(of) {
+            let wanted = match (m.entity, function) {
+                (Entity::Symbol(_), f) => f.is_none(),
+                (Entity::Register(at, _) | Entity::Variable(at, _) | Entity::Label(at, _), f) => {
+                    f.is_none_or(|f| f == at)
+                }
+                _ => false,
+            };
+            if wanted {
+                found.push(m.entity);
+            }
+        }
+        let symbols = |e: &Entity| matches!(e, Entity::Symbol(_));
+        if found.iter().any(symbols) {
+            found.retain(symbols);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 }

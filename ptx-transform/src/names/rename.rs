@@ -11,7 +11,7 @@ use ptx_isa::SpecialReg;
 use ptx_parse::parse;
 
 use super::{Entity, Mention, Names};
-use crate::{Rewritten, Splices};
+use crate::{Rewritten, Splices, reach};
 
 /// Why something cannot have another name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -81,6 +81,31 @@ impl Renaming {
         Self {
             names: BTreeMap::new(),
         }
+    }
+
+    /// A prefix for the functions and variables of a module that no other module can see, so that they keep apart from those of
+    /// others; with `visible` also for kernels and all that is visible and defined here. What other modules have to provide
+    /// or may define as well (`.extern`, `.weak`, `.common`) keeps its name.
+    ///
+    /// ```
+    /// use ptx_transform::{Names, Renaming};
+    /// let text = ".version 8.0\n.target sm_80\n.global .u32 n;\n.visible .entry k() { .reg .b32 r; ld.global.b32 r, [n]; }";
+    /// let module = ptx_parse::parse_str(text).module;
+    /// let names = Names::of(&module);
+    /// let renaming = Renaming::prefix(&module, &names, "lib_", false);
+    /// let new = renaming.apply(&module, &names).unwrap();
+    /// assert!(new.text.ends_with(b".entry k() { .reg .b32 r; ld.global.b32 r, [lib_n]; }"));
+    /// ```
+    pub fn prefix(module: &Module, names: &Names, prefix: &str, visible: bool) -> Self {
+        let wanted = reach::own(module, visible);
+        let mut renaming = Self::new();
+        for m in names.mentions().iter().filter(|m| m.declares) {
+            if wanted.contains(&m.entity) {
+                let old = String::from_utf8_lossy(m.name.of(module.source()));
+                renaming.set(m.entity, alloc::format!("{prefix}{old}"));
+            }
+        }
+        renaming
     }
 
     /// Gives something another name.

@@ -348,13 +348,16 @@ impl<'m> Walk<'m> {
     }
 }
 
+/// A name, and which member of a range.
+type Key<'a> = (&'a [u8], Option<u32>);
+
 /// Looks words up among leaves, which come in nearly the same order.
 struct Search<'a> {
     module: &'a Module,
     leaves: &'a [Leaf],
     /// Where the next word is expected.
     next: usize,
-    map: Option<BTreeMap<(&'a [u8], Option<u32>), usize>>,
+    map: Option<BTreeMap<Key<'a>, usize>>,
 }
 
 impl<'a> Search<'a> {

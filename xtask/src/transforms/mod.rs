@@ -5,6 +5,7 @@ mod canonical;
 mod extract;
 mod instrument;
 mod link;
+mod names;
 mod sections;
 
 use std::collections::BTreeMap;
@@ -72,6 +73,26 @@ const TRANSFORMS: &[Transform] = &[
     Transform {
         name: "link-pair",
         check: link::pair,
+    },
+    Transform {
+        name: "rename",
+        check: names::rename,
+    },
+    Transform {
+        name: "strip",
+        check: names::strip,
+    },
+    Transform {
+        name: "minify",
+        check: names::minify,
+    },
+    Transform {
+        name: "renumber",
+        check: names::renumber,
+    },
+    Transform {
+        name: "flatten",
+        check: names::flatten,
     },
 ];
 
