@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, extract, flatten, fmt, grep, instrument, link, minify,
-    parse, rename, renumber, requires, retarget, roundtrip, stats, strip, tokens,
+    analyze, callgraph, cfg, check, clean, explain, extract, flatten, fmt, grep, instrument, link,
+    minify, parse, rename, renumber, requires, retarget, roundtrip, stats, strip, tokens,
 };
 use crate::output::Status;
 
@@ -33,6 +33,7 @@ enum Command {
     Check(check::Args),
     Requires(requires::Args),
     Retarget(retarget::Args),
+    Clean(clean::Args),
     Extract(extract::Args),
     Link(link::Args),
     Fmt(fmt::Args),
@@ -59,6 +60,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Check(args) => check::run(&args),
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),
+        Command::Clean(args) => clean::run(&args),
         Command::Extract(args) => extract::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Fmt(args) => fmt::run(&args),

@@ -10,6 +10,7 @@
 extern crate alloc;
 
 mod chunks;
+pub mod clean;
 mod debug;
 mod declarators;
 mod extract;
@@ -43,3 +44,8 @@ pub use strip::strip;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/transforming.md")]
 struct Tour;
+
+/// `docs/cleanups.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/cleanups.md")]
+struct Cleanups;

@@ -40,13 +40,15 @@ pub struct Minify {
 /// assert_eq!(new.text, b".version 8.0 .target sm_80 .entry k(.param.b64 b){.reg.b64 a<1>;ld.param.b64 a0,[b];}");
 /// ```
 pub fn minify(module: &Module, how: Minify) -> Rewritten {
-    let names = Names::of(module);
+    let mut names = Names::of(module);
     let mut pieces: Vec<Span> = Vec::new();
     if how.dead {
         pieces = reach::dead(module, &names)
             .into_iter()
             .map(|(_, s)| s)
             .collect();
+        // What goes neither takes names nor counts.
+        names.leave_out(&pieces);
     }
     let mut work = Work {
         module,

@@ -4,6 +4,7 @@ pub(crate) mod analyze;
 pub(crate) mod callgraph;
 pub(crate) mod cfg;
 pub(crate) mod check;
+pub(crate) mod clean;
 pub(crate) mod explain;
 pub(crate) mod extract;
 pub(crate) mod flatten;

@@ -218,6 +218,18 @@ impl<'a> Facts<'a> {
         parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
     }
 
+    /// What happens to the registers in an operand of the instruction, its guard not counted, when it executes: those of an
+    /// address are read. `None` where different things happen, or nothing is known.
+    pub fn usage(&self, index: usize) -> Option<Usage> {
+        let here = |part: &&Part| usize::from(part.written) == index;
+        let mut parts = self.form.parts.iter().filter(here).map(|p| p.usage);
+        let first = parts.next()?;
+        if let Some(Operand::Address(_)) = self.operands().get(index) {
+            return Some(Usage::Read);
+        }
+        parts.all(|usage| usage == first).then_some(first)
+    }
+
     /// The register that an operand is, its signs left out; `None` where it is something else.
     pub fn place(&self, operand: Operand) -> Option<Place> {
         match plain(self.body, operand) {

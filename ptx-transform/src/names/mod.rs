@@ -89,6 +89,15 @@ impl Names {
         &self.mentions
     }
 
+    /// Forgets those in pieces of the text, which are in order.
+    pub(crate) fn leave_out(&mut self, pieces: &[Span]) {
+        let mut pieces = pieces.iter().peekable();
+        self.mentions.retain(|m| {
+            while pieces.next_if(|p| p.end <= m.name.start).is_some() {}
+            pieces.peek().is_none_or(|p| m.name.start < p.start)
+        });
+    }
+
     /// Those in a part of the text.
     pub fn within(&self, span: Span) -> &[Mention] {
         let first = self.mentions.partition_point(|m| m.name.start < span.start);

@@ -28,6 +28,8 @@ pub(crate) enum Outcome {
     NotAssembled,
     /// The assembler makes something else of the same file each time.
     Random,
+    /// Each kernel or function with code, and how its code differs, if it does.
+    Kernels(Vec<(String, Option<String>)>),
 }
 
 /// How much of two cubins is compared.
@@ -163,6 +165,25 @@ impl Extent {
             }
         }
     }
+}
+
+/// The sections with code of a cubin, and how those of another one differ from them.
+pub(crate) fn kernels(left: &[u8], right: &[u8]) -> Vec<(String, Option<String>)> {
+    let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
+        return vec![(String::new(), Some("a cubin is no ELF file".to_owned()))];
+    };
+    let sections = a.sections().filter_map(|s| {
+        let name = s.name().ok()?.strip_prefix(".text.")?.to_owned();
+        let old = s.data().unwrap_or_default();
+        let new = b.section_by_name(s.name().ok()?);
+        let how = match new.map(|s| s.data().unwrap_or_default()) {
+            None => Some("it is gone".to_owned()),
+            Some(new) if new == old => None,
+            Some(new) => Some(format!("{} bytes became {}", old.len(), new.len())),
+        };
+        Some((name, how))
+    });
+    sections.collect()
 }
 
 /// The first section that differs and must not.
