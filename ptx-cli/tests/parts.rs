@@ -1,5 +1,11 @@
 //! `ptx extract` and `ptx link`: parts of files, and files put together.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 use std::fs;
 use std::io::Write;

@@ -1,5 +1,11 @@
 //! Parts of modules: all that is needed, nothing else, and every byte as it was.
-#![allow(clippy::unwrap_used)] // test helpers outside #[test] functions
+#![allow(missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 #[path = "common/corpus.rs"]
 mod corpus;
@@ -180,6 +186,21 @@ fn debug_sections_that_speak_of_what_goes_go_too() {
     let text = of(&without, &["k"]);
     assert!(text.contains(".target sm_80\n"), "{text}");
     assert!(!text.contains(".section"), "{text}");
+}
+
+#[test]
+fn what_the_sections_that_stay_speak_of_stays() {
+    let text = DEBUG.replace(
+        "info: .b8 102, 0 }",
+        "info: .b32 more\n}\n.section .debug_line_str { more: .b8 0 }",
+    );
+    let part = of(&text, &["k"]);
+    assert!(
+        part.ends_with(
+            ".section .debug_str { info: .b32 more\n}\n.section .debug_line_str { more: .b8 0 }\n"
+        ),
+        "{part}"
+    );
 }
 
 #[test]

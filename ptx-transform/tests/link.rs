@@ -1,5 +1,11 @@
 //! Modules put together. What is linked here and what is refused, NVIDIA's linker links and refuses, but for what is said.
-#![allow(clippy::unwrap_used, clippy::panic)] // test helpers outside #[test] functions
+#![allow(missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 use ptx_ir::{Code, Diagnostic, Linkage, Operand, Severity};
 use ptx_transform::{LinkDiagnostic, LinkOptions, Linked, link};
@@ -171,6 +177,11 @@ fn of_common_variables_the_largest_stays() {
             ".visible .global .u32 x = 1;\n"
         ),
         ".visible .global .u32 x = 1;\n"
+    );
+    // Of several as large, the first.
+    assert_eq!(
+        two(".common .global .u32 x;\n", ".common .global .f32 x;\n"),
+        ".common .global .u32 x;\n"
     );
     assert_eq!(
         refused(
@@ -420,6 +431,26 @@ fn debug_information_of_one_module_stays() {
     assert_eq!(
         linked.notes[1].diagnostic.span.of(second.as_bytes()),
         b".section"
+    );
+}
+
+#[test]
+fn a_definition_behind_its_declaration_counts() {
+    let both = ".extern .global .u32 x;\n.visible .global .u32 x = 1;\n";
+    assert_eq!(two(both, ".extern .global .u32 x;\n"), both);
+    let second = ".visible .global .u32 x = 2;\n";
+    assert_eq!(refused(both, second).0, Code::DuplicateDefinition);
+}
+
+#[test]
+fn what_has_to_be_declared_first_cannot_be_hidden() {
+    let a = format!("{HEAD}.extern .global .u64 b;\n.visible .global .u64 a = b;\n");
+    let b = format!("{HEAD}.extern .global .u64 a;\n.visible .global .u64 b = a;\n");
+    let linked = all(&[&a, &b], &["a", "b"]).unwrap();
+    let text = String::from_utf8(linked.text).unwrap();
+    assert!(
+        text.ends_with("\n.global .u64 a = b;\n.visible .global .u64 b = a;\n"),
+        "{text}"
     );
 }
 
