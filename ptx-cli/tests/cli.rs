@@ -902,8 +902,8 @@ fn names_and_text_rewritten() {
     assert_eq!((run.status, run.out, run.err.as_str()), (0, wanted, ""));
 
     let run = with_input(&["minify", "-"], GOOD.as_bytes());
-    let small = ".version 8.0 .target sm_90 .address_size 64 .visible.entry k(.param.u64 c){.reg.b32 b<2>;.reg.b64 a<1>;\
-        .shared.align 4 .f32 d[4][0x8];ld.param.u64 a0,[c];ld.global.u32 b0,[a0];e:add.s32 b1,b0,b0;st.global.u32[a0],b1;ret;}";
+    let small = ".version 8.0 .target sm_90 .address_size 64 .visible.entry k(.param.u64 c){.reg.b32 a<2>;.reg.b64 b<1>;\
+        .shared.align 4 .f32 d[4][0x8];ld.param.u64 b0,[c];ld.global.u32 a0,[b0];e:add.s32 a1,a0,a0;st.global.u32[b0],a1;ret;}";
     assert_eq!((run.status, run.out.as_str()), (0, small));
     let sizes = format!("{} bytes became {} ", GOOD.len(), small.len());
     assert!(
