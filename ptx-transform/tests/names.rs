@@ -185,11 +185,8 @@ mod tests {
                 let name = format!("{what} {name}");
                 same(&name, &text, &new.text, lines);
                 let (before, after) = (verdict(&text), verdict(&new.text));
-                // Mistakes of debug information go with it.
-                assert!(
-                    before == after || what == "strip" && after < before,
-                    "{name}"
-                );
+                // Mistakes in what goes, debug information or registers that nothing mentions, go with it.
+                assert!(before == after || after < before, "{name}");
                 // The map leads to the same bytes.
                 for at in (0..text.len()).step_by(97) {
                     if let Some(there) = new.map.to_new(at as u32) {
@@ -321,7 +318,7 @@ mod tests {
             new("add/* a */.s32 x,x,- 1;"),
             ".entry k(){.reg.b32 a;add .s32 a,a,-1;}"
         );
-        assert_eq!(new("mov.b32 x,1 < < 2;").contains("< <"), true);
+        assert!(new("mov.b32 x,1 < < 2;").contains("< <"));
         assert_eq!(
             new(".shared .align 4 .b8 s[4];"),
             ".entry k(){.shared.align 4 .b8 a[4];}"

@@ -159,16 +159,15 @@ impl Renaming {
         let new = splices.apply(module.source());
         match self.first_other(module, names, &new) {
             None => Ok(new),
-            Some(at) => {
+            Some((old, at)) => {
                 let name = String::from_utf8_lossy(at.of(&new.text)).into_owned();
-                let old = new.map.to_old(at.start).unwrap_or_default();
-                Err(RenameError::Taken(name, Span::new(old, old)))
+                Err(RenameError::Taken(name, old))
             }
         }
     }
 
-    /// The first name in the new text that does not mean what it did.
-    fn first_other(&self, module: &Module, names: &Names, new: &Rewritten) -> Option<Span> {
+    /// The first name in the old text that does not mean what it did, and where it is in the new one.
+    fn first_other(&self, module: &Module, names: &Names, new: &Rewritten) -> Option<(Span, Span)> {
         let parsed = parse(&new.text);
         let found = Names::of(&parsed.module);
         let same = |(old, new): (&Mention, &Mention)| match (old.entity, new.entity) {
@@ -178,16 +177,12 @@ impl Renaming {
             (a, b) => (a, old.member, old.declares) == (b, new.member, new.declares),
         };
         let pairs = || names.mentions().iter().zip(found.mentions());
-        if let Some((_, other)) = pairs().find(|&(a, b)| !same((a, b))) {
-            return Some(other.whole());
+        if let Some((old, other)) = pairs().find(|&(a, b)| !same((a, b))) {
+            return Some((old.whole(), other.whole()));
         }
         if names.mentions().len() != found.mentions().len() {
-            return Some(
-                found
-                    .mentions()
-                    .last()
-                    .map_or(Span::default(), |m| m.whole()),
-            );
+            let last = |n: &Names| n.mentions().last().map_or(Span::default(), Mention::whole);
+            return Some((last(names), last(&found)));
         }
         // Two things in one scope may have one name now.
         let errors = |d: &&ptx_ir::Diagnostic| d.severity == Severity::Error;
@@ -200,7 +195,9 @@ impl Renaming {
             false => 0,
         };
         let mut now = parsed.diagnostics.iter().filter(errors);
-        Some(now.nth(before)?.span)
+        let at = now.nth(before)?.span;
+        let old = new.map.to_old(at.start).unwrap_or_default();
+        Some((Span::new(old, old), at))
     }
 }
 
