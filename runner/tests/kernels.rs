@@ -6,8 +6,8 @@ use half::f16;
 use libtest_mimic::{Arguments, Failed, Trial};
 use ptx_examples::{Element, Kernel, Parameter};
 use ptx_ir::Module;
-use ptx_transform::Minify;
 use ptx_transform::instrument::{Bounds, Outside, Records, Trace};
+use ptx_transform::{Minify, clean};
 use runner::{Argument, Gpu, Launch, Tensor};
 
 /// The content of a buffer, by index: small whole numbers, whose products and sums are exact in every format.
@@ -140,6 +140,10 @@ const REWRITINGS: &[(&str, Rewriting)] = &[
     }),
     ("renumbered", |m| ptx_transform::renumber(&m).text),
     ("flattened", |m| ptx_transform::flatten(&m).text),
+    ("cleaned", |mut m| {
+        clean::clean(&mut m, &clean::Options::default());
+        ptx_print::verbatim(&m)
+    }),
     ("checked", |m| {
         let bounds = Bounds {
             name: "all_of_memory".to_owned(),
