@@ -2,6 +2,7 @@
 //! every rewritten file of the corpora beside that of the original.
 
 mod canonical;
+pub(crate) mod replay;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -48,10 +49,16 @@ struct Transform {
 type Check = fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>;
 
 /// All of them.
-const TRANSFORMS: &[Transform] = &[Transform {
-    name: "canonical",
-    check: canonical::check,
-}];
+const TRANSFORMS: &[Transform] = &[
+    Transform {
+        name: "canonical",
+        check: canonical::check,
+    },
+    Transform {
+        name: "replay",
+        check: replay::check,
+    },
+];
 
 /// Files whose code may differ: the transformation, what their path contains, why.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[];
