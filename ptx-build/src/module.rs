@@ -523,10 +523,8 @@ impl ModuleBuilder {
 
     /// Notes that a function says that it comes from a file.
     pub(crate) fn mention_file(&mut self, file: u32, function: &str) {
-        let mentioned = &mut self.mentioned_files;
-        if !mentioned.contains_key(&file) {
-            mentioned.insert(file, function.to_string());
-        }
+        let entry = self.mentioned_files.entry(file);
+        entry.or_insert_with(|| function.to_string());
     }
 
     pub(crate) fn add_text(&mut self, text: &str) {
