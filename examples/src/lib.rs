@@ -1,4 +1,19 @@
-//! Short programs to copy, one a file in `src/bin`. The code of the README is tested from here.
+//! Short programs to copy, one a file in `src/bin`. Those that make kernels are modules here: each gives its [`Kernel`] with all
+//! that is needed to run it. The code of the README is tested from here.
+
+pub mod checked;
+#[rustfmt::skip]
+pub mod expression;
+#[rustfmt::skip]
+pub mod hopper;
+pub mod kernel;
+#[rustfmt::skip]
+pub mod matmul;
+pub mod merged;
+pub mod peephole;
+pub mod saxpy;
+
+pub use kernel::{Element, Kernel, Parameter};
 
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]

@@ -2,10 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod brute;
-mod machine;
 
-use brute::Random;
-use machine::State;
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::constants::{Constant, Constants};
 use ptx_analysis::graph::{Dominators, Graph};
@@ -13,6 +10,8 @@ use ptx_analysis::ssa::Ssa;
 use ptx_analysis::variables::Variables;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Module, Statement, StmtId};
+use ptx_machine::Random;
+use ptx_machine::program::{State, program};
 
 struct Found {
     cfg: Cfg,
@@ -71,7 +70,7 @@ fn claims_hold_when_run() {
     let mut random = Random(11);
     let (mut claims, mut dead, mut checked) = (0, 0, 0);
     for _ in 0..4000 {
-        let program = machine::program(&mut random);
+        let program = program(&mut random);
         let parsed = ptx_parse::parse(program.text.as_bytes());
         assert!(
             parsed.diagnostics.is_empty(),
@@ -89,7 +88,7 @@ fn claims_hold_when_run() {
         dead += found.cfg.blocks().filter(unused).count();
         for _ in 0..6 {
             let mut last: Option<BlockId> = None;
-            program.run(&mut random, |at, before, after| {
+            program.run(State::random(&mut random), |at, before, after| {
                 let stmt = found.stmts[at];
                 let block = found.cfg.of_statement(stmt).unwrap();
                 assert!(

@@ -2,10 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod brute;
-mod machine;
 
-use brute::Random;
-use machine::State;
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
@@ -13,6 +10,8 @@ use ptx_analysis::values::ValueNumbers;
 use ptx_analysis::variables::Variables;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Statement, StmtId};
+use ptx_machine::Random;
+use ptx_machine::program::{State, program};
 
 struct Found {
     cfg: Cfg,
@@ -95,7 +94,7 @@ fn equal_numbers_are_equal_values() {
     let mut random = Random(12);
     let (mut pairs, mut checked) = (0, 0);
     for _ in 0..4000 {
-        let program = machine::program(&mut random);
+        let program = program(&mut random);
         let parsed = ptx_parse::parse(program.text.as_bytes());
         let found = analyse(&parsed.module);
         // For each value those before it with its number.
@@ -109,7 +108,7 @@ fn equal_numbers_are_equal_values() {
         for _ in 0..6 {
             let mut latest: Vec<Option<u32>> = vec![None; ids.len()];
             let mut start = true;
-            program.run(&mut random, |at, before, after| {
+            program.run(State::random(&mut random), |at, before, after| {
                 let stmt = found.stmts[at];
                 let block = found.cfg.of_statement(stmt).unwrap();
                 let mut made: Vec<(ValueId, Option<u32>)> = Vec::new();

@@ -79,3 +79,8 @@ pub use replay::replay;
 pub use section::{Datum, Value};
 pub use statement::Statement;
 pub use writer::Writer;
+
+/// `docs/building.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/building.md")]
+struct Tour;

@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    analyze, callgraph, cfg, check, explain, fmt, grep, parse, requires, retarget, roundtrip,
-    stats, tokens,
+    analyze, callgraph, cfg, check, clean, explain, extract, flatten, fmt, grep, instrument, link,
+    minify, parse, rename, renumber, requires, retarget, roundtrip, stats, strip, tokens,
 };
 use crate::output::Status;
 
@@ -33,7 +33,15 @@ enum Command {
     Check(check::Args),
     Requires(requires::Args),
     Retarget(retarget::Args),
+    Clean(clean::Args),
+    Extract(extract::Args),
+    Link(link::Args),
     Fmt(fmt::Args),
+    Rename(rename::Args),
+    Strip(strip::Args),
+    Minify(minify::Args),
+    Renumber(renumber::Args),
+    Flatten(flatten::Args),
     Parse(parse::Args),
     Stats(stats::Args),
     Roundtrip(roundtrip::Args),
@@ -41,6 +49,7 @@ enum Command {
     Cfg(cfg::Args),
     Callgraph(callgraph::Args),
     Grep(grep::Args),
+    Instrument(instrument::Args),
     Tokens(tokens::Args),
     Explain(explain::Args),
 }
@@ -51,7 +60,15 @@ pub(crate) fn run() -> Result<Status> {
         Command::Check(args) => check::run(&args),
         Command::Requires(args) => requires::run(&args),
         Command::Retarget(args) => retarget::run(&args),
+        Command::Clean(args) => clean::run(&args),
+        Command::Extract(args) => extract::run(&args),
+        Command::Link(args) => link::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::Rename(args) => rename::run(&args),
+        Command::Strip(args) => strip::run(&args),
+        Command::Minify(args) => minify::run(&args),
+        Command::Renumber(args) => renumber::run(&args),
+        Command::Flatten(args) => flatten::run(&args),
         Command::Parse(args) => parse::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Roundtrip(args) => roundtrip::run(&args),
@@ -59,6 +76,7 @@ pub(crate) fn run() -> Result<Status> {
         Command::Cfg(args) => cfg::run(&args),
         Command::Callgraph(args) => callgraph::run(&args),
         Command::Grep(args) => grep::run(&args),
+        Command::Instrument(args) => instrument::run(&args),
         Command::Tokens(args) => tokens::run(&args),
         Command::Explain(args) => explain::run(&args),
     }

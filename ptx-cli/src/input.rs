@@ -72,6 +72,13 @@ impl Input {
 }
 
 impl Files {
+    /// A single one.
+    pub(crate) fn one(file: &str) -> Self {
+        Self {
+            files: vec![file.into()],
+        }
+    }
+
     /// Lists the inputs. What cannot be listed is reported and makes the status worse.
     pub(crate) fn list(&self, status: &mut Status) -> Result<Vec<Input>> {
         if self.files.iter().filter(|f| is_stdin(f)).count() > 1 {

@@ -96,4 +96,12 @@ pub(crate) const PAGES: &[(&str, &str)] = &[
     ("PTX0901", include_str!("../pages/PTX0901.md")),
     ("PTX0902", include_str!("../pages/PTX0902.md")),
     ("PTX0903", include_str!("../pages/PTX0903.md")),
+    ("PTX1001", include_str!("../pages/PTX1001.md")),
+    ("PTX1002", include_str!("../pages/PTX1002.md")),
+    ("PTX1003", include_str!("../pages/PTX1003.md")),
+    ("PTX1004", include_str!("../pages/PTX1004.md")),
+    ("PTX1005", include_str!("../pages/PTX1005.md")),
+    ("PTX1006", include_str!("../pages/PTX1006.md")),
+    ("PTX1007", include_str!("../pages/PTX1007.md")),
+    ("PTX1008", include_str!("../pages/PTX1008.md")),
 ];

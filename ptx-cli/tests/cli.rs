@@ -810,3 +810,131 @@ fn another_target_in_the_header() {
         run.err
     );
 }
+
+/// A copy, a constant, an address of known space, dead and unreachable code.
+const UNTIDY: &str = "\
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<5>;
+    .reg .b64 %d<4>;
+    ld.param.u64 %d1, [p]; // the pointer
+    cvta.global.u64 %d2, %d1;
+    mov.b64 %d3, %d2;
+    mov.u32 %r1, 6;
+    mul.lo.u32 %r2, %r1, 7;
+    st.u32 [%d3+4], %r2;
+    bra out;
+    add.u32 %r3, %r2, 1;
+unused:
+out:
+    ret;
+}
+";
+
+#[test]
+fn a_file_is_cleaned_up() {
+    let head = UNTIDY.split("    cvta").next().unwrap();
+    let run = with_input(&["clean", "-"], UNTIDY.as_bytes());
+    let wanted = format!(
+        "{head}    cvta.global.u64 %d2, %d1;\n    st.global.u32 [%d2+4], 42;\n    bra out;\nout:\n    ret;\n}}\n"
+    );
+    assert_eq!((run.status, run.out.as_str()), (0, wanted.as_str()));
+    let again = with_input(&["clean", "-"], wanted.as_bytes());
+    assert_eq!((again.status, again.out), (0, wanted));
+
+    let run = with_input(
+        &["clean", "--copies", "--unreachable", "-"],
+        UNTIDY.as_bytes(),
+    );
+    let wanted = UNTIDY
+        .replace("[%d3+4]", "[%d2+4]")
+        .replace("    add.u32 %r3, %r2, 1;\nunused:\n", "");
+    assert_eq!((run.status, run.out), (0, wanted));
+}
+
+#[test]
+fn every_change_is_explained() {
+    let run = with_input(
+        &["clean", "--explain", "--spaces", "--unreachable", "-"],
+        UNTIDY.as_bytes(),
+    );
+    assert_eq!(
+        (run.status, run.out.as_str()),
+        (
+            0,
+            "<stdin>:13: st.u32 [%d3+4], %r2;: spaces: %d3 is an address in .global\n\
+             <stdin>:15: add.u32 %r3, %r2, 1;: unreachable: control never gets here\n\
+             <stdin>:16: unused:: unreachable: nothing mentions it\n"
+        )
+    );
+    let run = with_input(
+        &["clean", "-"],
+        UNTIDY.replace("%r1, 6", "%r1 6").as_bytes(),
+    );
+    assert_eq!((run.status, run.out.as_str()), (1, ""));
+    assert!(run.err.contains("<stdin>:11"), "{}", run.err);
+    assert!(run.err.contains("not written"), "{}", run.err);
+}
+
+#[test]
+fn probes_at_every_access() {
+    let folder = Folder::new("instrument");
+    let (good, sites) = (folder.file("good.ptx", GOOD), folder.file("sites.tsv", ""));
+    let run = ptx(&[
+        "instrument",
+        "--probe",
+        "trace",
+        "--records",
+        "100",
+        "--sites",
+        &sites,
+        &good,
+    ]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    assert!(
+        run.out.contains(".b8 ptx_trace_records[3200];\n"),
+        "{}",
+        run.out
+    );
+    assert_eq!(run.out.matches(" call ptx_trace_record, (").count(), 2);
+    let listed = std::fs::read_to_string(&sites).unwrap();
+    let wanted = "id\tfunction\tline\twhen\tinstruction\n0\tk\t13\tafter\tld.global.u32 %r1, [%rd1];\n1\tk\t16\tbefore\tst.global.u32 [%rd1], %r2;\n";
+    assert_eq!(listed, wanted);
+
+    let arguments = [
+        "instrument",
+        "--probe",
+        "bounds",
+        "--low",
+        "0x10",
+        "--high",
+        "32",
+        "--name",
+        "b",
+        "-",
+    ];
+    let run = with_input(&arguments, GOOD.as_bytes());
+    assert!(
+        run.out.contains(".u64 b[2] = {0x10, 0x20};\n"),
+        "{}",
+        run.out
+    );
+    assert_eq!((run.status, run.out.matches(" trap;\n").count()), (0, 2));
+    let again = with_input(&arguments, run.out.as_bytes());
+    let said = "<stdin>: not written: the name `b` is taken; --name gives another one\n";
+    assert_eq!(
+        (again.status, again.out.as_str(), again.err.as_str()),
+        (1, "", said)
+    );
+
+    let run = with_input(&["instrument", "--probe", "trace", "-"], BAD.as_bytes());
+    assert_eq!((run.status, run.out.as_str()), (1, ""));
+    let run = with_input(
+        &["instrument", "--probe", "bounds", "--space", "param", "-"],
+        GOOD.as_bytes(),
+    );
+    assert_eq!((run.status, run.out.as_str()), (2, ""));
+}

@@ -40,6 +40,7 @@ macro_rules! codes {
         /// | 06xx | declarations, functions, calls |
         /// | 07xx | what is legal and of no use |
         /// | 09xx | limits |
+        /// | 10xx | modules put together or taken apart |
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[non_exhaustive]
         #[repr(u16)]
@@ -172,6 +173,15 @@ codes! {
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";
     TooManyDiagnostics = 903, "more diagnostics than the limit";
+
+    DuplicateDefinition = 1001, "a name that two modules define";
+    DifferentDeclaration = 1002, "a name that two modules declare differently";
+    DifferentTargets = 1003, "targets that no module can have together";
+    DifferentAddressSizes = 1004, "address sizes that differ between modules";
+    DifferentOptions = 1005, "options of the target that modules do not have together";
+    LostDebugInfo = 1006, "debug information that is left out";
+    RenamedKernel = 1007, "a kernel that gets another name";
+    SpreadingPragma = 1008, "a pragma of one module that reaches the others";
 }
 
 impl Code {

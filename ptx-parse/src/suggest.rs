@@ -29,18 +29,40 @@ pub fn directive(word: &str) -> Option<&'static str> {
     nearest(word, Directive::ALL.iter().map(|d| d.text()))
 }
 
+/// The nearest of these names.
+///
+/// ```
+/// let names = ["_Z4axpyfPfS_", "reduce"];
+/// assert_eq!(ptx_parse::suggest::name("redcue", names), Some("reduce"));
+/// assert_eq!(ptx_parse::suggest::name("scan", names), None);
+/// ```
+pub fn name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest(word, names.into_iter())
+}
+
 /// The candidate with the fewest edits, if that is few enough for its length.
-fn nearest(word: &str, candidates: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let most = (word.len() / 3).clamp(1, 3);
     candidates
         .filter(|c| c.len().abs_diff(word.len()) <= most)
-        .map(|c| (distance(word.as_bytes(), c.as_bytes()), c))
+        .map(|c| (different(word.as_bytes(), c.as_bytes()), c))
+        .map(|((a, b), c)| (distance(a, b), c))
         .filter(|&(d, _)| d <= most)
         .min()
         .map(|(_, c)| c)
 }
 
-/// Longest word that is compared; PTX has none longer.
+/// Two words without what both begin or end with; names of C++ are long.
+fn different<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+    let pairs = a.iter().zip(b);
+    let start = pairs.take_while(|(x, y)| x == y).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    let pairs = a.iter().rev().zip(b.iter().rev());
+    let end = pairs.take_while(|(x, y)| x == y).count();
+    (&a[..a.len() - end], &b[..b.len() - end])
+}
+
+/// Longest difference that is compared.
 const LONGEST: usize = 48;
 
 /// Levenshtein's distance; a swap of neighbours counts as one edit.

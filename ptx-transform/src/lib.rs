@@ -9,6 +9,43 @@
 
 extern crate alloc;
 
+mod chunks;
+pub mod clean;
+mod debug;
+mod declarators;
+mod extract;
+mod flatten;
+mod heads;
+pub mod instrument;
+mod link;
+mod minify;
+mod names;
+mod needs;
+mod reach;
+mod renumber;
+mod short;
 mod splices;
+mod split;
+mod strip;
+mod trivia;
+mod usage;
 
+pub use extract::{ExtractError, Extracted, extract};
+pub use flatten::flatten;
+pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
+pub use minify::{Minify, minify};
+pub use names::{Entity, Mention, Names, RenameError, Renaming};
+pub use renumber::renumber;
 pub use splices::{Rewritten, Splices};
+pub use split::{Split, split};
+pub use strip::strip;
+
+/// `docs/transforming.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/transforming.md")]
+struct Tour;
+
+/// `docs/cleanups.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/cleanups.md")]
+struct Cleanups;

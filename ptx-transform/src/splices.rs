@@ -67,24 +67,43 @@ impl Splices {
 
     /// The new text.
     pub fn apply(mut self, source: &[u8]) -> Rewritten {
+        self.sort();
+        let (mut text, mut map) = (Vec::new(), OffsetMap::new());
+        text.reserve(source.len() + self.bytes.len());
+        self.copy(source, Span::new(0, u32::MAX), &mut text, &mut map);
+        Rewritten { text, map }
+    }
+
+    /// Puts the pieces in the order of the text, for [`copy`](Self::copy).
+    pub(crate) fn sort(&mut self) {
         self.pieces.sort_by_key(|(old, _)| old.start);
-        let mut text = Vec::with_capacity(source.len() + self.bytes.len());
-        let mut map = OffsetMap::new();
-        let mut at = 0;
+    }
+
+    /// Copies a stretch of the source with what begins in it replaced. No piece reaches over the end of a stretch.
+    pub(crate) fn copy(
+        &self,
+        source: &[u8],
+        stretch: Span,
+        text: &mut Vec<u8>,
+        map: &mut OffsetMap,
+    ) {
+        let mut at = stretch.start;
+        let end = stretch.end.min(source.len() as u32);
         let mut keep = |text: &mut Vec<u8>, from: u32, to: u32| {
-            let piece = Span::new(from, to);
-            map.push(from, text.len() as u32, to - from);
+            let piece = Span::new(from, to.max(from));
+            map.push(from, text.len() as u32, piece.end - piece.start);
             text.extend_from_slice(piece.of(source));
         };
-        for (old, new) in &self.pieces {
+        let first = self.pieces.partition_point(|(old, _)| old.start < at);
+        let pieces = self.pieces.get(first..).unwrap_or_default().iter();
+        for (old, new) in pieces.take_while(|(old, _)| old.start < stretch.end) {
             if old.start < at {
                 continue;
             }
-            keep(&mut text, at, old.start);
+            keep(text, at, old.start.min(end));
             text.extend_from_slice(new.of(&self.bytes));
             at = old.end;
         }
-        keep(&mut text, at, (source.len() as u32).max(at));
-        Rewritten { text, map }
+        keep(text, at, end.max(at));
     }
 }

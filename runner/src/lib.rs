@@ -20,7 +20,7 @@ use cudarc::driver::{
 };
 use cudarc::nvrtc::Ptx;
 
-pub use tensor::Tensor;
+pub use tensor::{Element, Tensor};
 
 /// A GPU with the driver that speaks to it.
 pub struct Gpu {
@@ -39,8 +39,8 @@ pub enum Argument {
     U64(u64),
     /// An `.f32`.
     F32(f32),
-    /// A tensor map of the buffer that is the argument with this number.
-    Tensor(usize, Tensor),
+    /// A tensor map of a buffer of its own with this content.
+    Tensor(Vec<u8>, Tensor),
 }
 
 /// How many blocks and threads.
@@ -71,7 +71,8 @@ enum Held {
     U32(u32),
     U64(u64),
     F32(f32),
-    Map(tensor::Map),
+    /// The buffer lives as long as the map.
+    Map(tensor::Map, #[allow(dead_code)] CudaSlice<u8>),
 }
 
 impl Gpu {
@@ -135,7 +136,7 @@ impl Gpu {
                 Held::U32(value) => builder.arg(value),
                 Held::U64(value) => builder.arg(value),
                 Held::F32(value) => builder.arg(value),
-                Held::Map(map) => builder.arg(map),
+                Held::Map(map, _) => builder.arg(map),
             };
         }
         let [gx, gy, gz] = launch.grid;
@@ -165,20 +166,14 @@ impl Gpu {
                 Argument::U32(value) => Held::U32(*value),
                 Argument::U64(value) => Held::U64(*value),
                 Argument::F32(value) => Held::F32(*value),
-                // Its buffer may come later.
-                Argument::Tensor(..) => Held::U64(0),
+                Argument::Tensor(bytes, tensor) => {
+                    let buffer = self.stream.clone_htod(bytes)?;
+                    let (address, guard) = buffer.device_ptr(&self.stream);
+                    let map = tensor::Map::of(tensor, address)?;
+                    drop(guard);
+                    Held::Map(map, buffer)
+                }
             });
-        }
-        for (i, argument) in arguments.iter().enumerate() {
-            if let Argument::Tensor(of, tensor) = argument {
-                let Some(Held::Buffer(buffer)) = held.get(*of) else {
-                    bail!("argument {of} is no buffer");
-                };
-                let (address, _guard) = buffer.device_ptr(&self.stream);
-                let map = tensor::Map::of(tensor, address)?;
-                drop(_guard);
-                held[i] = Held::Map(map);
-            }
         }
         Ok(held)
     }

@@ -25,8 +25,8 @@ pub enum Element {
     Bf16,
     /// `.f32`
     F32,
-    /// `.b8`
-    U8,
+    /// `.u32`
+    U32,
 }
 
 impl Element {
@@ -36,7 +36,7 @@ impl Element {
             Self::F16 => (T::CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2),
             Self::Bf16 => (T::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2),
             Self::F32 => (T::CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4),
-            Self::U8 => (T::CU_TENSOR_MAP_DATA_TYPE_UINT8, 1),
+            Self::U32 => (T::CU_TENSOR_MAP_DATA_TYPE_UINT32, 4),
         }
     }
 }

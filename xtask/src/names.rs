@@ -15,6 +15,7 @@ const FOLDERS: &[&str] = &[
     "ptx-verify/src",
     "ptx-analysis/src",
     "ptx-build/src",
+    "ptx-transform/src",
 ];
 
 /// What is not judged, and why.

@@ -1,10 +1,31 @@
 //! What is known of an instruction's function whatever its operands are.
 
-use ptx_isa::{Modifier, Opcode};
+use ptx_isa::{Modifier, Opcode, StateSpace};
+
+/// The instruction that writes its only source to its only result, with the type of both behind it.
+pub const COPY: Opcode = Opcode::Mov;
 
 /// Whether the first result is the first source, bit for bit (both being scalars of one width).
 pub fn is_copy(opcode: Opcode) -> bool {
-    opcode == Opcode::Mov
+    opcode == COPY
+}
+
+/// An address of a state space and a generic one: what turns one into the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conversion {
+    /// The state space.
+    pub space: StateSpace,
+    /// Whether the result is the generic address; else it is the source.
+    pub to_generic: bool,
+}
+
+/// Whether the first result is the first source as an address of another kind.
+pub fn conversion(opcode: Opcode, modifiers: &[Modifier]) -> Option<Conversion> {
+    let space = modifiers.iter().find_map(|m| m.state_space())?;
+    (opcode == Opcode::Cvta).then_some(Conversion {
+        space,
+        to_generic: !modifiers.contains(&Modifier::To),
+    })
 }
 
 /// Whether the first two sources may change places.

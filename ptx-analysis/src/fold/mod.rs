@@ -18,7 +18,7 @@ mod soft;
 mod video;
 mod words;
 
-pub use algebra::{commutes, is_copy};
+pub use algebra::{COPY, Conversion, commutes, conversion, is_copy};
 pub use partial::fold_partial;
 pub use video::Video;
 

@@ -1,7 +1,7 @@
 //! Statements of a function: inserting, replacing, removing, moving, and changing an instruction in place.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -24,8 +24,8 @@ pub struct Editor<'m> {
     pub(super) body: BodyId,
     /// The registers by declaration and number, once asked for.
     pub(super) registers: Option<BTreeMap<(u32, u32), RegId>>,
-    /// The symbols that items declare up to the function, once asked for.
-    symbols: Option<BTreeSet<SymbolId>>,
+    /// Whether an item up to the function declares a symbol, of those asked for.
+    symbols: BTreeMap<SymbolId, bool>,
 }
 
 impl Module {
@@ -38,13 +38,13 @@ impl Module {
             module: self,
             function,
             registers: None,
-            symbols: None,
+            symbols: BTreeMap::new(),
         })
     }
 }
 
 /// Whether a statement belongs to the label before it.
-fn needs_label(body: &Body, statement: Statement) -> bool {
+pub(super) fn needs_label(body: &Body, statement: Statement) -> bool {
     match statement {
         Statement::Prototype(_) => true,
         Statement::Directive(id) => body
@@ -216,27 +216,51 @@ impl Editor<'_> {
         seen.map_err(|unseen| unseen.error(self.module))
     }
 
-    /// Looks up which symbols the function sees, if one is mentioned.
+    /// Looks up whether items declare the symbols that are mentioned, up to the function.
     fn look_up_symbols(&mut self, mut mentioned: Vec<(Slot, Operand)>) {
         while let Some((_, operand)) = mention::next(&self.body().pool, &mut mentioned) {
-            if matches!(operand, Operand::Symbol(_)) && self.symbols.is_none() {
-                let mut all = BTreeSet::new();
-                for (_, item) in self.module.items() {
-                    all.extend(self.module.declared_by(item));
-                    if item == Item::Function(self.function) {
-                        break;
-                    }
-                }
-                self.symbols = Some(all);
+            if let Operand::Symbol(symbol) = operand
+                && !self.symbols.contains_key(&symbol)
+            {
+                let is_declared = self.is_declared(symbol);
+                self.symbols.insert(symbol, is_declared);
             }
         }
+    }
+
+    /// Most symbols are declared early: the items are gone through from the first.
+    fn is_declared(&self, symbol: SymbolId) -> bool {
+        let module = &*self.module;
+        let kind = module.symbols.get(symbol).map(|s| s.kind);
+        let tables = &module.declarations;
+        for (_, item) in module.items() {
+            let declares = match item {
+                // All members of a range have the kind of the first.
+                Item::Decl(id) => {
+                    let mut all = tables.declarators(id).iter();
+                    matches!(kind, Some(SymbolKind::Variable(_, decl)) if decl == id)
+                        || all.any(|d| d.binding == Binding::Symbol(symbol))
+                }
+                Item::Function(id) => {
+                    module.functions.get(id).and_then(|f| f.symbol) == Some(symbol)
+                }
+                _ => false,
+            };
+            if declares {
+                return true;
+            }
+            if item == Item::Function(self.function) {
+                break;
+            }
+        }
+        false
     }
 
     /// A symbol is declared before the function or, as functions may be, inside it or an earlier one.
     fn sees_symbol(&self, key: u64, symbol: SymbolId) -> Result<(), EditError> {
         let body = self.body();
         let known = self.module.symbols.get(symbol).ok_or(EditError::Foreign)?;
-        if self.symbols.as_ref().is_none_or(|s| s.contains(&symbol)) {
+        if self.symbols.get(&symbol).is_none_or(|seen| *seen) {
             return Ok(());
         }
         if let SymbolKind::Function(function) = known.kind {
@@ -358,10 +382,15 @@ impl Editor<'_> {
         let statement = self.statement(stmt)?;
         self.may_leave(stmt, statement)?;
         self.is_unused(statement)?;
+        self.take(stmt, statement);
+        Ok(())
+    }
+
+    /// Takes a statement away that may go.
+    pub(super) fn take(&mut self, stmt: StmtId, statement: Statement) {
         self.edits().remove(stmt, true);
         self.forget(statement);
         self.body_mut().statements[stmt] = Statement::Removed;
-        Ok(())
     }
 
     /// Puts a new statement in the place of another one, under the same id. What holds for [`remove`](Self::remove) holds for

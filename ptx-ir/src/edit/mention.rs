@@ -241,3 +241,39 @@ pub(super) fn own(pool: &mut OperandPool, range: OperandRange) {
         todo.extend(slots(inner));
     }
 }
+
+/// The parts of operands that name something or are numbers, in the order in which they are written.
+fn leaves(pool: &OperandPool, mut todo: Vec<(Slot, Operand)>, found: &mut Vec<Operand>) {
+    while let Some((_, operand)) = next(pool, &mut todo) {
+        found.push(operand);
+    }
+}
+
+impl OperandPool {
+    /// An operand of this pool, then its parts, those of parts included, in the order in which they are written.
+    pub fn parts(&self, operand: Operand, found: &mut Vec<Operand>) {
+        let slot = Slot::At(OperandRef::new(u32::MAX));
+        leaves(self, alloc::vec![(slot, operand)], found);
+    }
+}
+
+impl Body {
+    /// What a statement mentions: its operands (of a guarded instruction the predicate first), each before its parts, in the
+    /// order in which they are written; of a declaration its initialisers. The names that a statement makes are no operands.
+    ///
+    /// ```
+    /// # use ptx_ir::{Operand, Statement};
+    /// # let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b64 %rd<3>; ld.b64 %rd1, [%rd2+8]; }";
+    /// # let module = ptx_parse::parse_str(text).module;
+    /// # let body = module.bodies.values().next().unwrap();
+    /// let mut found = Vec::new();
+    /// for (_, statement) in body.statements() {
+    ///     body.mentions(statement, &mut found);
+    /// }
+    /// let registers = found.iter().filter(|o| matches!(o, Operand::Reg(_)));
+    /// assert_eq!(registers.count(), 2);
+    /// ```
+    pub fn mentions(&self, statement: Statement, found: &mut Vec<Operand>) {
+        leaves(&self.pool, of_statement(self, statement), found);
+    }
+}

@@ -75,6 +75,7 @@ mod order;
 mod place;
 mod record;
 mod rename;
+mod sweep;
 
 pub use batch::{Batch, Edit};
 pub use cursor::Cursor;

@@ -50,6 +50,8 @@ pub(super) struct AccessFacts {
     pub(super) access: Access,
     pub(super) space: Space,
     pub(super) bytes: Bytes,
+    /// What is read or written there, among the parts.
+    pub(super) data: Option<u8>,
     /// Whether an mbarrier, and whether a tensor map lies there.
     pub(super) mbarrier: bool,
     pub(super) map: bool,
@@ -217,11 +219,16 @@ impl FormFacts {
                 Size::Value(of) => self.part(of).map_or(Bytes::Unknown, Bytes::Value),
                 _ => Bytes::Unknown,
             };
+            let data = match operand.size {
+                Size::Like(of) => self.part(of),
+                _ => None,
+            };
             self.accesses.push(AccessFacts {
                 part: Some(at),
                 access: operand.access,
                 space: space(selection, operand),
                 bytes,
+                data,
                 mbarrier: operand.marks.contains(Marks::MBARRIER),
                 map: operand.marks.contains(Marks::TENSORMAP),
                 order: None,
@@ -244,6 +251,7 @@ impl FormFacts {
                 access,
                 space: space.state_space().map_or(Space::Any, Space::State),
                 bytes: Bytes::Unknown,
+                data: None,
                 mbarrier: false,
                 map: false,
                 order: None,

@@ -2,9 +2,9 @@
 
 use ptx_isa::{Access, Modifier, Proxy, StateSpace};
 
-use super::Facts;
 use super::form::Bytes;
 use super::registers::plain;
+use super::{Facts, Usage};
 use crate::constant::ConstKind;
 use crate::{Body, Operand};
 
@@ -45,6 +45,13 @@ pub struct MemoryAccess {
     pub base: Option<Operand>,
     /// How far behind the base; `None` where a register or an unknown name says it.
     pub offset: Option<i64>,
+    /// The operand that holds the address, as it is written.
+    pub operand: Option<Operand>,
+    /// The operand whose value is the number of bytes, where there is one.
+    pub size: Option<Operand>,
+    /// The operand that is read from there or written to it, a vector perhaps, and what happens to it; `None` where there is
+    /// none, or what it holds lies otherwise in memory.
+    pub data: Option<(Operand, Usage)>,
 }
 
 impl MemoryAccess {
@@ -68,6 +75,9 @@ impl MemoryAccess {
         proxy: Proxy::Generic,
         base: None,
         offset: None,
+        operand: None,
+        size: None,
+        data: None,
     };
 }
 
@@ -123,6 +133,12 @@ impl<'a> Facts<'a> {
                 proxy,
                 base,
                 offset,
+                operand,
+                size: match access.bytes {
+                    Bytes::Value(part) => Some(facts.part(part)),
+                    _ => None,
+                },
+                data: access.data.and_then(|part| facts.part_with_usage(part)),
             }
         });
         let parameters = facts.call_lists().flat_map(move |(operands, access)| {
@@ -132,6 +148,7 @@ impl<'a> Facts<'a> {
                 access,
                 base: Some(variable),
                 offset: Some(0),
+                operand: Some(variable),
                 ..MemoryAccess::ANY
             })
         });

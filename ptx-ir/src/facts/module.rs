@@ -34,6 +34,11 @@ pub struct ModuleFacts<'m> {
 impl<'m> ModuleFacts<'m> {
     /// Looks at every instruction once.
     pub fn new(module: &'m Module) -> Self {
+        Self::of(module, |_| true)
+    }
+
+    /// Looks at the instructions of some functions; of all others nothing is known.
+    pub fn of(module: &'m Module, wanted: impl Fn(FuncId) -> bool) -> Self {
         let mut pass = Pass {
             module,
             mnemonics: module
@@ -49,7 +54,7 @@ impl<'m> ModuleFacts<'m> {
         let mut types = BodyTypes::new();
         let mut bodies = Vec::new();
         bodies.resize_with(module.bodies.len(), Vec::new);
-        for (id, function, body) in module.definitions() {
+        for (id, function, body) in module.definitions().filter(|(id, ..)| wanted(*id)) {
             types.fill(module, id, body);
             let shapes = Shapes::new(body, &symbols, &types);
             let numbers = body.insts.iter();

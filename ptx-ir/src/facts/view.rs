@@ -37,6 +37,12 @@ impl<'a> Facts<'a> {
             .unwrap_or(Operand::Absent)
     }
 
+    /// The same with what happens to it.
+    pub(super) fn part_with_usage(&self, index: u8) -> Option<(Operand, Usage)> {
+        let part = self.form.parts.get(usize::from(index))?;
+        Some((self.operand_at(part)?, part.usage))
+    }
+
     /// The first operand of a role.
     pub(super) fn operand(&self, role: Role) -> Option<Operand> {
         let part = self.form.parts.iter().find(|p| p.role == role)?;
@@ -210,6 +216,18 @@ impl<'a> Facts<'a> {
         let facts = *self;
         let parts = facts.form.parts.iter();
         parts.filter_map(move |part| Some((facts.operand_at(part)?, part.usage)))
+    }
+
+    /// What happens to the registers in an operand of the instruction, its guard not counted, when it executes: those of an
+    /// address are read. `None` where different things happen, or nothing is known.
+    pub fn usage(&self, index: usize) -> Option<Usage> {
+        let here = |part: &&Part| usize::from(part.written) == index;
+        let mut parts = self.form.parts.iter().filter(here).map(|p| p.usage);
+        let first = parts.next()?;
+        if let Some(Operand::Address(_)) = self.operands().get(index) {
+            return Some(Usage::Read);
+        }
+        parts.all(|usage| usage == first).then_some(first)
     }
 
     /// The register that an operand is, its signs left out; `None` where it is something else.

@@ -33,7 +33,12 @@ impl<'m> Shapes<'m> {
     /// operand is unknown.
     #[inline]
     pub fn write(&self, inst: InstId, values: bool, key: &mut ShapeKey) -> bool {
-        let operands = self.body.operands(inst);
+        self.write_operands(self.body.operands(inst), values, key)
+    }
+
+    /// The same for operands that an instruction might have.
+    #[inline]
+    pub fn write_operands(&self, operands: &[Operand], values: bool, key: &mut ShapeKey) -> bool {
         // Most instructions have a few registers, small numbers and an address in a register: these are gathered in
         // one word.
         let mut word = u64::from(self.types.in_entry());

@@ -20,12 +20,16 @@ use crate::ptxas::{Assemblers, Job, Verdict};
 pub(crate) enum Outcome {
     /// The cubins agree to this extent.
     Same(Extent),
+    /// They need not: the assembler takes the text, and what it has to hold is there.
+    Accepted,
     /// They do not; the first difference.
     Different(String),
     /// The assembler makes no code of the file itself.
     NotAssembled,
     /// The assembler makes something else of the same file each time.
     Random,
+    /// Each kernel or function with code, and how its code differs, if it does.
+    Kernels(Vec<(String, Option<String>)>),
 }
 
 /// How much of two cubins is compared.
@@ -163,6 +167,25 @@ impl Extent {
     }
 }
 
+/// The sections with code of a cubin, and how those of another one differ from them.
+pub(crate) fn kernels(left: &[u8], right: &[u8]) -> Vec<(String, Option<String>)> {
+    let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
+        return vec![(String::new(), Some("a cubin is no ELF file".to_owned()))];
+    };
+    let sections = a.sections().filter_map(|s| {
+        let name = s.name().ok()?.strip_prefix(".text.")?.to_owned();
+        let old = s.data().unwrap_or_default();
+        let new = b.section_by_name(s.name().ok()?);
+        let how = match new.map(|s| s.data().unwrap_or_default()) {
+            None => Some("it is gone".to_owned()),
+            Some(new) if new == old => None,
+            Some(new) => Some(format!("{} bytes became {}", old.len(), new.len())),
+        };
+        Some((name, how))
+    });
+    sections.collect()
+}
+
 /// The first section that differs and must not.
 fn difference(left: &[u8], right: &[u8], extent: Extent) -> Option<String> {
     let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
@@ -172,7 +195,12 @@ fn difference(left: &[u8], right: &[u8], extent: Extent) -> Option<String> {
         let names = f
             .sections()
             .filter_map(|s| s.name().ok().map(str::to_owned));
-        names.filter(|n| extent.includes(n)).collect()
+        let mut names: Vec<String> = names.filter(|n| extent.includes(n)).collect();
+        if extent == Extent::Code {
+            // The order of sections follows from names.
+            names.sort();
+        }
+        names
     };
     let (left_names, right_names) = (names(&a), names(&b));
     if left_names != right_names {
@@ -194,6 +222,10 @@ fn difference(left: &[u8], right: &[u8], extent: Extent) -> Option<String> {
         };
         if m != n {
             return Some(format!("section {name}: {m} bytes became {n}"));
+        }
+        // Shared memory begins with no content: newer files have a type of section for it whose bytes are those of others.
+        if name.starts_with(".nv.shared") {
+            continue;
         }
         if let Some(at) = x.iter().zip(&y).position(|(a, b)| a != b) {
             return Some(format!(

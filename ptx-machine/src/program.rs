@@ -1,11 +1,13 @@
 //! Random integer functions and a machine that runs them in the integers of Rust.
-#![allow(dead_code)]
 
-use crate::brute::Random;
+use crate::Random;
 
+/// What an instruction reads.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source {
+pub enum Source {
+    /// `%r0` to `%r5`.
     Reg(usize),
+    /// A constant.
     Number(u32),
 }
 
@@ -18,20 +20,42 @@ enum Act {
     /// With the carry read, written.
     Add(bool, bool, usize, Source, Source),
     Input(usize),
+    Store(Source),
     Jump(usize),
     Table(usize, Vec<usize>),
     Return,
 }
 
+/// What a thread holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct State {
-    pub(crate) regs: [u32; 6],
-    pub(crate) preds: [bool; 3],
-    pub(crate) carry: bool,
+pub struct State {
+    /// `%r0` to `%r5`.
+    pub regs: [u32; 6],
+    /// `%p0` to `%p2`.
+    pub preds: [bool; 3],
+    /// The carry flag.
+    pub carry: bool,
+    /// The only memory.
+    pub cell: u32,
 }
 
-pub(crate) struct Program {
-    pub(crate) text: String,
+impl State {
+    /// Small numbers, so that some are equal.
+    pub fn random(random: &mut Random) -> Self {
+        Self {
+            regs: core::array::from_fn(|_| random.below(5) as u32),
+            preds: core::array::from_fn(|_| random.below(2) == 0),
+            carry: random.below(2) == 0,
+            cell: random.below(6) as u32,
+        }
+    }
+}
+
+/// A function of integers.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The module that it stands in; it is called `k`.
+    pub text: String,
     acts: Vec<(Option<(usize, bool)>, Act)>,
     labels: Vec<usize>,
 }
@@ -47,7 +71,8 @@ const TWO: [&str; 7] = [
 ];
 const TESTS: [&str; 4] = ["eq.u32", "ne.u32", "lt.u32", "lt.s32"];
 
-pub(crate) fn program(random: &mut Random) -> Program {
+/// A random function.
+pub fn program(random: &mut Random) -> Program {
     let count = 3 + random.below(22) as usize;
     let labels: Vec<usize> = {
         let mut at: Vec<usize> = (0..1 + random.below(4))
@@ -83,7 +108,8 @@ pub(crate) fn program(random: &mut Random) -> Program {
             }
             14 | 15 => Act::Select(d, a, b, pick(random, 3)),
             16 | 17 => Act::Add(random.below(2) == 0, random.below(2) == 0, d, a, b),
-            18 => Act::Input(d),
+            18 if random.below(3) == 0 => Act::Input(d),
+            18 => Act::Store(a),
             19..22 => Act::Jump(pick(random, labels.len())),
             22 => Act::Table(
                 d,
@@ -148,6 +174,7 @@ impl Program {
                     format!("add{c}{cc}.u32 %r{d}, {}, {};", show(a), show(b))
                 }
                 Act::Input(d) => format!("ld.global.b32 %r{d}, [%d];"),
+                Act::Store(a) => format!("st.global.b32 [%d], {};", show(a)),
                 Act::Jump(label) => format!("bra L{label};"),
                 Act::Table(r, _) => format!("brx.idx %r{r}, T{index};"),
                 Act::Return => "ret;".into(),
@@ -157,13 +184,9 @@ impl Program {
         text + "}\n"
     }
 
-    /// Runs some steps from a random state; tells the number of each instruction, and the states around it.
-    pub(crate) fn run(&self, random: &mut Random, mut tell: impl FnMut(usize, &State, &State)) {
-        let mut state = State {
-            regs: core::array::from_fn(|_| random.below(5) as u32),
-            preds: core::array::from_fn(|_| random.below(2) == 0),
-            carry: random.below(2) == 0,
-        };
+    /// Runs up to 200 steps; tells the number of each instruction, and the states around it.
+    pub fn run(&self, start: State, mut tell: impl FnMut(usize, &State, &State)) {
+        let mut state = start;
         let mut at = 0;
         for _ in 0..200 {
             let Some((guard, act)) = self.acts.get(at) else {
@@ -215,7 +238,8 @@ impl Program {
                             state.carry = sum >> 32 != 0;
                         }
                     }
-                    Act::Input(d) => state.regs[*d] = random.below(6) as u32,
+                    Act::Input(d) => state.regs[*d] = before.cell,
+                    Act::Store(a) => state.cell = get(a),
                     Act::Jump(label) => next = Some(self.labels[*label]),
                     Act::Table(r, labels) => {
                         // Behind the table is undefined.

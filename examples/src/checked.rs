@@ -1,0 +1,58 @@
+//! A bounds check before every access to global memory of a file. `cargo run -p ptx-examples --bin checked -- FILE LOW HIGH`
+//!
+//! The range stands in the variable `bounds` of the module, two `u64`, which the host may set anew; [`Bounds`] has the details.
+//! A second pass, with a probe of its own, counts the accesses that each thread makes.
+
+use std::error::Error;
+
+use ptx_ir::facts::Space;
+use ptx_ir::{Module, Operand};
+use ptx_isa::StateSpace;
+use ptx_transform::instrument::{Bounds, Outside, When, instrument, symbol, with_code};
+
+use crate::kernel::Kernel;
+use crate::saxpy;
+
+/// The module with checks, and how many places are checked.
+pub fn check(module: &Module, low: u64, high: u64) -> Result<(Module, usize), Box<dyn Error>> {
+    let bounds = Bounds {
+        name: "bounds".into(),
+        space: StateSpace::Global,
+        low,
+        high,
+        outside: Outside::Trap,
+    };
+    let (checked, report) = bounds.apply(module)?;
+    Ok((checked, report.sites.len()))
+}
+
+/// A counter in global memory, `accesses`, goes up by one at every access that is executed.
+pub fn count(module: &Module) -> Result<Module, Box<dyn Error>> {
+    let mut module = with_code(module, ".visible .global .align 8 .u64 accesses;")?;
+    let counter = symbol(&module, "accesses").ok_or("it was added")?;
+    let global = Space::State(StateSpace::Global);
+    instrument(
+        &mut module,
+        |c| {
+            c.facts
+                .memory()
+                .any(|m| m.space == global)
+                .then_some(When::Before)
+        },
+        |probe| {
+            let counter = probe.editor().address(counter, Operand::Absent)?;
+            // Under the guard of the access, where it has one.
+            probe.emit("red.global.add.u64", &[counter, Operand::Small(1)])
+        },
+    )?;
+    Ok(module)
+}
+
+/// The kernel of [`saxpy`], counted and checked: the range is all of memory until the host sets it.
+pub fn kernel() -> Result<Kernel, Box<dyn Error>> {
+    let original = saxpy::kernel()?;
+    let module = ptx_parse::parse(original.text.as_bytes()).module;
+    let (module, _) = check(&count(&module)?, 0, u64::MAX)?;
+    let text = String::from_utf8(ptx_print::verbatim(&module))?;
+    Ok(Kernel { text, ..original })
+}

@@ -1,0 +1,99 @@
+//! A peephole pass: products with powers of two become shifts, and additions of nothing become moves.
+//! `cargo run -p ptx-examples --bin peephole -- FILE`
+
+use ptx_ir::edit::EditError;
+use ptx_ir::{FuncId, Module, Operand, Statement};
+use ptx_isa::{Modifier, Opcode};
+
+use crate::kernel::{Element, Kernel, Parameter};
+
+/// `peephole(in, out)`: `out[i] = in[i] * 8 + 0`, by a thread each.
+pub const BEFORE: &str = "\
+.version 7.0
+.target sm_70
+.address_size 64
+
+.visible .entry peephole(.param .u64 in, .param .u64 out)
+{
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<4>;
+
+	mov.u32 %r0, %tid.x;
+	ld.param.u64 %rd0, [in];
+	ld.param.u64 %rd1, [out];
+	mul.wide.u32 %rd2, %r0, 4;
+	add.s64 %rd0, %rd0, %rd2;
+	add.s64 %rd1, %rd1, %rd2;
+	ld.global.u32 %r1, [%rd0];
+	mul.lo.s32 %r1, %r1, 8; // a shift would do
+	add.s32 %r2, %r1, 0;
+	st.global.u32 [%rd1], %r2;
+	ret;
+}
+";
+
+/// The mnemonic and the operands of what says the same with less.
+fn simpler(
+    module: &Module,
+    function: FuncId,
+    statement: Statement,
+) -> Option<(String, Vec<Operand>)> {
+    let body = module.body(function)?;
+    let Statement::Inst(inst) = statement else {
+        return None;
+    };
+    let signature = module.signature(body.insts.get(inst)?.sig);
+    let [d, a, Operand::Small(n)] = *body.operands(inst) else {
+        return None;
+    };
+    let bits = signature.types().next().filter(|t| t.is_integer())?.bits();
+    let plain = signature.words().len() == 1;
+    let power = u32::try_from(n).ok().filter(|n| n.is_power_of_two());
+    match (signature.opcode()?, power) {
+        (Opcode::Add | Opcode::Sub, _) if n == 0 && plain => {
+            Some((format!("mov.b{bits}"), vec![d, a]))
+        }
+        // Of the low half, the sign makes no difference.
+        (Opcode::Mul, Some(power)) if signature.has(Modifier::Lo) && bits > 16 => {
+            let by = Operand::Small(power.trailing_zeros() as i32);
+            Some((format!("shl.b{bits}"), vec![d, a, by]))
+        }
+        _ => None,
+    }
+}
+
+/// Rewrites all functions; says how many instructions it changed. Guards and comments stay.
+pub fn peephole(module: &mut Module) -> Result<usize, EditError> {
+    let functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    let mut changed = 0;
+    for function in functions {
+        let mut editor = module.edit(function)?;
+        let mut cursor = editor.cursor();
+        while let Some((stmt, statement)) = cursor.next() {
+            let editor = cursor.editor();
+            if let Some((mnemonic, operands)) = simpler(editor.module(), function, statement) {
+                editor.set_mnemonic(stmt, &mnemonic)?;
+                editor.set_operands(stmt, &operands)?;
+                changed += 1;
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// The kernel above after the pass.
+pub fn kernel() -> Result<Kernel, EditError> {
+    let mut module = ptx_parse::parse(BEFORE.as_bytes()).module;
+    peephole(&mut module)?;
+    let text = String::from_utf8_lossy(&ptx_print::verbatim(&module)).into_owned();
+    Ok(Kernel {
+        text,
+        name: "peephole",
+        parameters: vec![
+            Parameter::input("in", Element::U32, 256),
+            Parameter::output("out", Element::U32, 256),
+        ],
+        grid: [1, 1, 1],
+        block: [256, 1, 1],
+    })
+}

@@ -1,0 +1,188 @@
+use std::sync::Arc;
+
+use ptx_ir::edit::OffsetMap;
+use ptx_ir::facts::{Callees, ModuleFacts};
+use ptx_ir::lex::scan;
+use ptx_ir::shape::BodyTypes;
+use ptx_ir::{
+    Address, AddressForm, Body, Immediate, Interner, Item, LineIndex, Linkage, Module, Operand,
+    OperandPool, Origin, Signatures, Span, constant,
+};
+use ptx_isa::{Directive, Modifier, ModifierClass, StateSpace};
+
+#[test]
+fn scanning() {
+    let text = b"  // c\n/* d */ %r1.x \"s\" # 1 \"f\"";
+    let mut seen = scan::Trivia::default();
+    let name = scan::skip_trivia(text, 0, &mut seen);
+    assert_eq!(
+        (scan::peek(text, name), seen.comment, seen.newline),
+        (b'%', true, true)
+    );
+    assert!(scan::starts_ident(text, name));
+    let dot = scan::ident_end(text, name);
+    assert_eq!(&text[name..dot], b"%r1");
+    assert_eq!(scan::dot_word_end(text, dot), dot + 2);
+    assert_eq!(scan::word_end(text, name + 1), dot);
+    assert_eq!(scan::string_end(text, dot + 3), (dot + 6, true));
+    assert_eq!(scan::block_comment_end(text, 7), Some(14));
+    assert!(scan::at_line_start(text, 7) && !scan::at_line_start(text, name));
+    assert!(scan::is_line_marker(b"# 1 \"f\"", 0) && !scan::is_line_marker(text, name));
+    assert!(constant::continues_expression(b'+') && !constant::continues_expression(b';'));
+    assert_eq!(LineIndex::new(b"a\nbc\n").line_span(2, 5), Span::new(2, 5));
+    assert_eq!(OffsetMap::identity(3).to_new(2), Some(2));
+}
+
+#[test]
+fn tables_by_hand() {
+    let mut names = Interner::new(None, 2);
+    assert_eq!(
+        (names.intern(b"a"), names.intern(b"a")),
+        ((0, true), (0, false))
+    );
+    let source: Arc<[u8]> = Arc::from(&b"ld.global.u32"[..]);
+    let mut of_source = Interner::new(Some(source.clone()), 1);
+    assert_eq!(of_source.intern_at(&source[..2], 0), (0, true));
+    let mut signatures = Signatures::new(Some(source.clone()), 1);
+    let id = signatures.intern_at(&source, 0);
+    assert_eq!(signatures.intern(b"ld.global.u32"), id);
+    let signature = signatures.get(id);
+    assert_eq!(
+        signature.state_spaces().collect::<Vec<_>>(),
+        [StateSpace::Global]
+    );
+    let words: Vec<&str> = signature
+        .words()
+        .iter()
+        .map(|w| signature.word_text(*w))
+        .collect();
+    assert_eq!(words, [".global", ".u32"]);
+    let classes = |m: Modifier| {
+        ModifierClass::ALL
+            .iter()
+            .filter(move |c| signature.of_class(**c).any(|o| o == m))
+    };
+    assert!(classes(Modifier::Global).count() > 0);
+
+    let mut pool = OperandPool::default();
+    let list = pool.add_list(&[Operand::Small(1), Operand::Sink]);
+    assert_eq!(pool.list(list), [Operand::Small(1), Operand::Sink]);
+    let range = pool.extend(&[Operand::Small(2)]);
+    assert_eq!(pool.slice(range), [Operand::Small(2)]);
+    let address = Address {
+        base: Operand::Small(2),
+        offset: Operand::Absent,
+        form: AddressForm::Bracketed,
+    };
+    let address = pool.add_address(address);
+    pool.set_form(address, AddressForm::Bare);
+    pool.map_names(|o| {
+        if o == Operand::Small(2) {
+            Operand::Small(3)
+        } else {
+            o
+        }
+    });
+    let address = pool.address(address).unwrap();
+    assert_eq!(
+        (address.form, address.base),
+        (AddressForm::Bare, Operand::Small(3))
+    );
+    let value = constant::ConstValue::signed(4);
+    let text = ptx_ir::NameId::new(0);
+    let id = pool.add_immediate(Immediate { text, value });
+    assert_eq!(pool.immediate(id).unwrap().value, value);
+
+    let mut module = Module::with_source(source);
+    let origin = Origin::new(Span::new(0, 2), true);
+    let item = module.push_item(Item::Removed, origin);
+    assert!(origin.has_comments());
+    assert_eq!(module.span(item), Span::new(0, 2));
+    assert_eq!(&*module.patched_text(Span::new(0, 2), None), b"ld");
+    assert!(Body::with_room(100).statements.is_empty());
+    assert_eq!(
+        Linkage::from_directive(Directive::Weak),
+        Some(Linkage::Weak)
+    );
+}
+
+#[test]
+fn facts_and_edits() {
+    let text = b".version 8.1 .target sm_90 .address_size 64 .func f() .noreturn;
+        .entry k() { .reg .pred p; .reg .b32 r; .reg .b64 a; @!p call f; { add.s32 r, r, 1; }
+        multimem.red.global.add.u32 [a], r; st.global.b32 [a], r; }";
+    let mut module = ptx_parse::parse(text).module;
+    let k = module.function("k").unwrap();
+    let body = module.body(k).unwrap();
+    let facts = ModuleFacts::new(&module);
+    let of = facts.function(k).unwrap();
+    let insts: Vec<_> = body.insts().map(|(id, _)| of.inst(id)).collect();
+    let [call, add, multimem, store] = &insts[..] else {
+        panic!("four")
+    };
+    let f = module.functions[module.function("f").unwrap()]
+        .symbol
+        .unwrap();
+    assert_eq!(call.callees(), Some(Callees::Function(f)));
+    assert!(call.never_returns() && call.guard_register().is_some_and(|(_, negated)| negated));
+    assert!(add.may_be_duplicated() && !add.has_side_effects() && store.has_side_effects());
+    assert!(multimem.is_multimem() && !store.is_multimem());
+    let data = store.memory().next().unwrap();
+    assert_eq!(
+        (data.bytes, data.size, data.data.map(|d| d.1.reads())),
+        (Some(4), None, Some(true))
+    );
+    let mut types = BodyTypes::new();
+    types.fill(&module, k, body);
+    let guards = body.registers.ids().filter(|r| types.may_guard(*r));
+    assert_eq!(guards.count(), 1);
+
+    let inst = |s: &ptx_ir::Statement| matches!(s, ptx_ir::Statement::Inst(_));
+    let all: Vec<_> = body
+        .statements()
+        .filter(|(_, s)| inst(s))
+        .map(|(id, _)| id)
+        .collect();
+    let [_, add, _, store] = all[..] else {
+        panic!("four")
+    };
+    assert_ne!(body.scope_around(add), body.scope_around(store));
+    let mut editor = module.edit(k).unwrap();
+    editor.add_modifier(add, Modifier::Sat).unwrap();
+    let ptx_ir::Statement::Inst(of_add) = editor.statement(add).unwrap() else {
+        panic!("an instruction")
+    };
+    let sig = editor.body().insts[of_add].sig;
+    editor.set_signature(add, sig).unwrap();
+    let edits = editor.body().edits().unwrap();
+    assert_eq!(edits.previous(add), editor.body().before(add));
+    assert!(
+        String::from_utf8_lossy(&ptx_print::verbatim(&module)).contains("add.sat.s32 r, r, 1;")
+    );
+}
+
+#[test]
+fn cursors_and_printing() {
+    let text = b".version 8.0 .target sm_80\n.entry k() {\n  bar.sync 0;\n  ret;\n}\n";
+    let mut module = ptx_parse::parse(text).module;
+    let k = module.function("k").unwrap();
+    let function = ptx_print::verbatim_function(&module, k);
+    assert!(text.ends_with(&[&function, &b"\n"[..]].concat()));
+    assert!(function.starts_with(b".entry k()"));
+    let mut written = Vec::new();
+    ptx_print::write_verbatim(&module, &mut written).unwrap();
+    assert_eq!(written, text);
+    let mut editor = module.edit(k).unwrap();
+    let (bar, _) = editor.body().statements().next().unwrap();
+    assert_eq!(editor.body().statements.next_id().as_u32(), 2);
+    let fence = editor.inst("membar.gl", &[]).unwrap();
+    let mut cursor = editor.cursor();
+    cursor.seek(bar).unwrap();
+    cursor.insert_before_last(fence).unwrap();
+    assert!(ptx_print::verbatim(&module).ends_with(b"{\n  membar.gl;\n  bar.sync 0;\n  ret;\n}\n"));
+    let mut line = Vec::new();
+    let body = module.body(k).unwrap();
+    ptx_print::write_canonical_statement(&module, body, bar, &Default::default(), &mut line)
+        .unwrap();
+    assert_eq!(line, b"bar.sync 0;");
+}

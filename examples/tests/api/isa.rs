@@ -1,0 +1,103 @@
+use ptx_isa::Shape::{Integer, Register};
+use ptx_isa::describe::{each_fact, floors, type_of};
+use ptx_isa::{
+    Directive, Expected, Modifier, Opcode, PtxVersion, Request, ScalarType as T, StateSpace,
+    Target, Written, find_instruction,
+};
+
+#[test]
+fn an_instruction_of_the_table() {
+    let modifiers = [Modifier::Rn, Modifier::F32];
+    let instruction = find_instruction(Opcode::Add, &modifiers).unwrap();
+    let old = (PtxVersion::new(1, 0), Target::Sm10);
+    assert!(
+        instruction
+            .floors()
+            .iter()
+            .all(|f| f.is_met(PtxVersion::CURRENT, Target::Sm90))
+    );
+    let form = instruction
+        .forms()
+        .iter()
+        .find(|f| f.match_tolerant(&modifiers).is_some());
+    let form = form.unwrap();
+    assert!(form.is_complete() && !form.asks_for_values());
+    assert!(form.notes().iter().all(|n| !n.is_empty()));
+    let ignores = |m: &&Modifier| form.ignores(**m);
+    assert!(Modifier::ALL.iter().any(|m| m.is_ignored()));
+    assert!(Modifier::ALL.iter().filter(ignores).count() < Modifier::ALL.len());
+    assert!(Modifier::ALL.iter().any(|m| m.may_be_doubled()));
+    let types: Vec<String> = form
+        .operands()
+        .iter()
+        .map(|o| type_of(form, o.ty).to_string())
+        .collect();
+    assert!(
+        types
+            .iter()
+            .all(|t| t.contains(".f32") || t.contains("type")),
+        "{types:?}"
+    );
+    let mut lines = 0;
+    each_fact(form, None, &mut |_, _| {
+        lines += 1;
+        Ok(())
+    })
+    .unwrap();
+    assert!(lines > 0);
+
+    let operands = [Register(T::F32), Register(T::F32), Register(T::F32)].map(Written::new);
+    let request = Request {
+        opcode: Opcode::Add,
+        modifiers: &modifiers,
+        operands: &operands,
+        in_entry: true,
+    };
+    assert!(request.candidates().count() > 0);
+    let mut selection = request.select_anywhere().unwrap();
+    assert!(selection.problems.is_empty());
+    assert_eq!(selection.without_effect().count(), 0);
+    assert_eq!(
+        selection
+            .deprecations(PtxVersion::CURRENT, Target::Sm90)
+            .count(),
+        0
+    );
+    selection.add_floors(PtxVersion::CURRENT, Target::Sm90);
+    assert!(selection.problems.is_empty());
+    // A shuffle without `.sync` is deprecated, and gone on newer targets.
+    let modifiers = [Modifier::Idx, Modifier::B32];
+    let operands = [Register(T::B32), Register(T::B32), Integer(0), Integer(31)].map(Written::new);
+    let request = Request {
+        opcode: Opcode::Shfl,
+        modifiers: &modifiers,
+        operands: &operands,
+        in_entry: true,
+    };
+    let mut selection = request.select_anywhere().unwrap();
+    assert!(
+        selection
+            .deprecations(PtxVersion::new(6, 0), Target::Sm60)
+            .count()
+            > 0
+    );
+    selection.add_floors(old.0, old.1);
+    assert!(!selection.problems.is_empty());
+    assert!(Opcode::Call.takes_lists() && !Opcode::Add.takes_lists());
+    assert!(Directive::Func.is_allowed_in(ptx_isa::Place::Module));
+    let of_bar = find_instruction(Opcode::Mbarrier, &[Modifier::Init, Modifier::B64]);
+    let text = floors(of_bar.unwrap().floors()).to_string();
+    assert!(text.is_empty() || text.contains("sm_"), "{text}");
+}
+
+#[test]
+fn types_and_spaces() {
+    assert!(Expected::Type(T::Pred).is_predicate() && !Expected::Width(32).is_predicate());
+    assert!(Expected::Width(32).takes_element(T::B32, false));
+    assert!(!Expected::Width(32).takes_element(T::B64, false));
+    assert!(T::F16.is_float() && !T::U32.is_float());
+    assert!(T::B32.is_parameter_type() && !T::Pred.is_parameter_type());
+    assert!(StateSpace::Shared.is_addressable() && !StateSpace::Reg.is_addressable());
+    assert!(StateSpace::Global.is_generic());
+    assert!(!StateSpace::Global.overlaps(StateSpace::Shared));
+}

@@ -1,0 +1,110 @@
+//! `ptx extract`: some functions of a file with all they need, or the rest of it.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+use ptx_ir::{Diagnostic, LineIndex, Module, Severity};
+use ptx_transform::{ExtractError, Extracted};
+
+use crate::input::{self, Files, Source};
+use crate::output::{self, Out, Status};
+use crate::render::Report;
+
+/// Write some functions of a file with all they need, and nothing else
+///
+/// What they call and mention stays, directly or through variables and aliases, with its comments; every byte that stays is
+/// what it was. The result goes to standard output.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx extract --kernel axpy library.ptx > axpy.ptx
+  ptx extract --kernel axpy --kernel dot library.ptx
+
+In two parts that `ptx link` puts together again:
+  ptx extract --kernel axpy --linkable library.ptx > part.ptx
+  ptx extract --kernel axpy --rest library.ptx > rest.ptx
+  ptx link part.ptx rest.ptx > library.ptx")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// A kernel or function by its name in the file
+    #[arg(long, required = true, value_name = "NAME")]
+    kernel: Vec<String>,
+    /// Make visible what the rest of the file needs, too, so that this part can be linked with it
+    #[arg(long)]
+    linkable: bool,
+    /// Everything else; what it shares with the kernels is external
+    #[arg(long, conflicts_with = "linkable")]
+    rest: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    if inputs.len() > 1 {
+        bail!("one file at a time: the result is one module");
+    }
+    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
+        one(out, &source, args)
+    })?;
+    out.flush()?;
+    Ok(status)
+}
+
+fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
+    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let report = Report {
+        name: &source.name,
+        source: &source.bytes,
+        lines: &LineIndex::new(&source.bytes),
+    };
+    if refuses(&report, &parsed.diagnostics) {
+        return Ok(Status::Findings);
+    }
+    match part(&parsed.module, args) {
+        Ok(part) => {
+            for note in &part.notes {
+                output::note(report.short(note));
+            }
+            out.write_all(&part.rewritten.text)?;
+            Ok(Status::Well)
+        }
+        Err(error) => {
+            output::note(format_args!("ptx: {}: {error}", source.name));
+            Ok(Status::Misuse)
+        }
+    }
+}
+
+fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {
+    let names: Vec<&str> = args.kernel.iter().map(String::as_str).collect();
+    if !args.rest && !args.linkable {
+        return ptx_transform::extract(module, &names);
+    }
+    let split = ptx_transform::split(module, &names)?;
+    if args.rest {
+        return Ok(split.rest);
+    }
+    if !split.exported.is_empty() {
+        let names = split.exported.join(" --hide ");
+        output::note(format_args!(
+            "ptx: made visible: after linking, take it back with --hide {names}"
+        ));
+    }
+    Ok(split.part)
+}
+
+/// Says what keeps a file from being rewritten, if anything does.
+pub(super) fn refuses(report: &Report<'_>, found: &[Diagnostic]) -> bool {
+    let errors = found.iter().filter(|d| d.severity == Severity::Error);
+    let mut refused = false;
+    for diagnostic in errors {
+        output::note(report.short(diagnostic));
+        refused = true;
+    }
+    if refused {
+        output::note(format_args!("{}: not written: it has errors", report.name));
+    }
+    refused
+}

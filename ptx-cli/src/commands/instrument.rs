@@ -1,0 +1,204 @@
+//! `ptx instrument`: a bounds check or a trace at every access to memory.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use ptx_ir::facts::Space;
+use ptx_ir::{LineIndex, Module, Severity};
+use ptx_isa::StateSpace;
+use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Trace, When};
+
+use crate::input::{self, Files, Source};
+use crate::output::{self, Out, Status};
+use crate::render;
+
+/// Write a file with a probe at every access to memory
+///
+/// `bounds` checks accesses to one space against the range in the variable NAME, two `u64` that the host may set; those outside
+/// stop the kernel, or are recorded. `trace` records all of them. Records of 32 bytes go to NAME_records, as many as NAME_count
+/// says: address and value (u64), number of the place, bytes, block, thread (u32). Not a byte of what is there changes. A file
+/// with errors is not written.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx instrument --probe bounds --low 0x7f0000000000 --high 0x7f0040000000 kernel.ptx > checked.ptx
+  ptx instrument --probe trace --space global --sites places.tsv kernel.ptx > traced.ptx
+  nvcc -ptx -o - a.cu | ptx instrument --probe trace --records 1000000 - > traced.ptx")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// What the probes do
+    #[arg(long, value_enum)]
+    probe: Kind,
+    /// Accesses to these spaces: `bounds` takes one, by default global memory with what generic addresses reach of it; `trace` any
+    /// number, by default all but constants and parameters
+    #[arg(long, value_enum, value_delimiter = ',')]
+    space: Vec<Where>,
+    /// The first address inside, decimal or 0x…
+    #[arg(long, default_value = "0", value_parser = number)]
+    low: u64,
+    /// The first address behind
+    #[arg(long, default_value = "0xffffffffffffffff", value_parser = number)]
+    high: u64,
+    /// Room for so many records; with it, `bounds` records and lets the kernel run [trace: 65536]
+    #[arg(long, value_name = "N")]
+    records: Option<u32>,
+    /// What the names of new variables and functions begin with [default: ptx_bounds, ptx_trace]
+    #[arg(long)]
+    name: Option<String>,
+    /// Write the places to a file: number, function, line, before or after, instruction, between tabs
+    #[arg(long, value_name = "FILE")]
+    sites: Option<PathBuf>,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Kind {
+    Bounds,
+    Trace,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Where {
+    Generic,
+    Global,
+    Shared,
+    Local,
+    Const,
+    Param,
+}
+
+impl Where {
+    fn space(self) -> Space {
+        Space::State(match self {
+            Self::Generic => return Space::Generic,
+            Self::Global => StateSpace::Global,
+            Self::Shared => StateSpace::Shared,
+            Self::Local => StateSpace::Local,
+            Self::Const => StateSpace::Const,
+            Self::Param => StateSpace::Param,
+        })
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let read = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    read.map_err(|e| e.to_string())
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
+        one(out, &source, args)
+    })?;
+    out.flush()?;
+    Ok(status)
+}
+
+fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
+    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+    let lines = LineIndex::new(&source.bytes);
+    if parsed.has_errors() {
+        let report = render::Report {
+            name: &source.name,
+            source: &source.bytes,
+            lines: &lines,
+        };
+        let all = parsed.diagnostics.iter();
+        for diagnostic in all.filter(|d| d.severity == Severity::Error) {
+            output::note(report.short(diagnostic));
+        }
+        return Ok(Status::Findings);
+    }
+    let (module, report) = match apply(&parsed.module, args)? {
+        Ok(done) => done,
+        Err(error) => {
+            let help = match error {
+                Error::Taken(_) => "; --name gives another one",
+                _ => "",
+            };
+            output::note(format_args!("{}: not written: {error}{help}", source.name));
+            return Ok(Status::Findings);
+        }
+    };
+    out.write_all(&ptx_print::verbatim(&module))?;
+    if let Some(path) = &args.sites {
+        let text = sites(&parsed.module, &module, &report, &lines)?;
+        fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    for skipped in &report.skipped {
+        let reason = match skipped.reason {
+            Reason::Guard => "its guard is not declared",
+            _ => "nothing comes after it",
+        };
+        output::note(format_args!("{}: no probe: {reason}", source.name));
+    }
+    Ok(Status::Well)
+}
+
+fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>> {
+    let default = match args.probe {
+        Kind::Bounds => "ptx_bounds",
+        Kind::Trace => "ptx_trace",
+    };
+    let name = args.name.clone().unwrap_or_else(|| default.to_owned());
+    let records = |capacity| Records {
+        name: name.clone(),
+        capacity,
+    };
+    if args.probe == Kind::Trace {
+        let mut spaces: Vec<Space> = args.space.iter().map(|w| w.space()).collect();
+        if spaces.is_empty() {
+            spaces = Trace::MEMORY.to_vec();
+        }
+        let records = records(args.records.unwrap_or(1 << 16));
+        return Ok(Trace { records, spaces }.apply(module));
+    }
+    let space = match args.space[..] {
+        [] => StateSpace::Global,
+        [one] => match one.space() {
+            Space::State(space) if space != StateSpace::Param => space,
+            _ => anyhow::bail!("bounds are checked in global, shared, local or const memory"),
+        },
+        _ => anyhow::bail!("bounds are checked in one space at a time"),
+    };
+    let outside = args
+        .records
+        .map_or(Outside::Trap, |n| Outside::Record(records(n)));
+    let bounds = Bounds {
+        space,
+        low: args.low,
+        high: args.high,
+        outside,
+        name,
+    };
+    Ok(bounds.apply(module))
+}
+
+/// A line a place. Functions of the new module come in the order of the old one's, behind what was added.
+fn sites(old: &Module, new: &Module, report: &Report, lines: &LineIndex) -> Result<String> {
+    let mut text = String::from("id\tfunction\tline\twhen\tinstruction\n");
+    for site in &report.sites {
+        let function = new.functions.get(site.function).context("a function")?;
+        let name = new.name(function.name);
+        let body = old.function(name).and_then(|f| old.body(f));
+        let span = body.context("its body")?.source_span(site.statement);
+        let line = lines.position(span.start).line;
+        let when = if site.when == When::After {
+            "after"
+        } else {
+            "before"
+        };
+        let instruction = String::from_utf8_lossy(span.of(old.source())).into_owned();
+        let instruction = instruction.split_whitespace().collect::<Vec<_>>().join(" ");
+        writeln!(text, "{}\t{name}\t{line}\t{when}\t{instruction}", site.id)?;
+    }
+    Ok(text)
+}

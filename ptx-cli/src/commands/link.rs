@@ -1,0 +1,103 @@
+//! `ptx link`: one module from several.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+use ptx_ir::{LineIndex, Module};
+use ptx_transform::{LinkDiagnostic, LinkOptions};
+
+use super::extract::refuses;
+use crate::input::{self, Files, Source};
+use crate::output::{self, Out, Status};
+use crate::render::{Report, clean};
+
+/// Put several modules together
+///
+/// Names that one module declares `.extern` and another one defines become one; private names that clash get others. The
+/// result has the highest version and the target that has what all others ask for. What nobody defines stays external.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx link kernel.ptx library.ptx > whole.ptx
+  ptx link -o whole.ptx parts/
+  ptx link --hide helper kernel.ptx library.ptx")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    files: Files,
+    /// Write the result into this file
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// A name that nothing outside the result needs: it loses its `.visible`
+    #[arg(long, value_name = "NAME")]
+    hide: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let mut out = Out::new();
+    let mut status = Status::Well;
+    let inputs = args.files.list(&mut status)?;
+    let mut read: Vec<(Source, LineIndex, Module)> = Vec::new();
+    input::one_by_one(&inputs, &mut out, &mut status, |_, source| {
+        let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+        let lines = LineIndex::new(&source.bytes);
+        let refused = refuses(&report(&source, &lines), &parsed.diagnostics);
+        read.push((source, lines, parsed.module));
+        Ok(Status::of(refused))
+    })?;
+    if status != Status::Well {
+        return Ok(status);
+    }
+    let modules: Vec<&Module> = read.iter().map(|(.., module)| module).collect();
+    let hide: Vec<&str> = args.hide.iter().map(String::as_str).collect();
+    let (found, text) = match ptx_transform::link(&modules, &LinkOptions { hide: &hide }) {
+        Ok(linked) => (linked.notes, Some(linked.text)),
+        Err(found) => (found, None),
+    };
+    for diagnostic in &found {
+        show(&read, diagnostic);
+    }
+    let Some(text) = text else {
+        output::note("not linked");
+        return Ok(Status::Findings);
+    };
+    match &args.output {
+        Some(path) => fs::write(path, text)
+            .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?,
+        None => out.write_all(&text)?,
+    }
+    out.flush()?;
+    Ok(Status::Well)
+}
+
+fn report<'s>(source: &'s Source, lines: &'s LineIndex) -> Report<'s> {
+    Report {
+        name: &source.name,
+        source: &source.bytes,
+        lines,
+    }
+}
+
+/// A line for the place, one for each place in another file, and one for the help.
+fn show(read: &[(Source, LineIndex, Module)], found: &LinkDiagnostic) {
+    let Some((source, lines, _)) = read.get(found.input) else {
+        return;
+    };
+    output::note(report(source, lines).short(&found.diagnostic));
+    for place in &found.elsewhere {
+        if let Some((source, lines, _)) = read.get(place.input) {
+            let at = lines.position(place.span.start);
+            output::note(format_args!(
+                "{}:{}:{}: note: {}",
+                source.name,
+                at.line,
+                at.column,
+                clean(&place.message)
+            ));
+        }
+    }
+    if let Some(help) = &found.diagnostic.help {
+        output::note(format_args!("  help: {}", clean(help)));
+    }
+}

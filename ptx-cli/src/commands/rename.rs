@@ -1,0 +1,91 @@
+//! `ptx rename`.
+
+use anyhow::{Result, bail};
+use ptx_ir::{LineIndex, Module};
+use ptx_transform::{Entity, Names, RenameError, Renaming, Rewritten};
+
+use super::rewrite;
+use crate::input::Files;
+use crate::output::Status;
+
+/// Write a file with other names
+///
+/// OLD is a function or a variable of the module, else whatever has the name inside functions: registers (`%r` for all of
+/// `%r<9>`), parameters, variables, labels. All names change at once, so that two may change places. A name that would be
+/// captured or taken is refused, and nothing is written then.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  ptx rename old_kernel=new_kernel kernel.ptx
+  ptx rename --function k %r=%count a=b b=a kernel.ptx
+  ptx rename --prefix mylib_ kernel.ptx")]
+pub(crate) struct Args {
+    /// New names, then the file (`-` for standard input)
+    #[arg(required = true, value_name = "OLD=NEW… FILE")]
+    words: Vec<String>,
+    /// Only inside this function: its registers, parameters, variables and labels
+    #[arg(long, value_name = "F")]
+    function: Option<String>,
+    /// Put this before the name of every function and variable that no other module can see
+    #[arg(long, value_name = "P")]
+    prefix: Option<String>,
+    /// With --prefix: also before visible functions, kernels and variables that are defined here
+    #[arg(long, requires = "prefix")]
+    visible: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Status> {
+    let Some((file, words)) = args.words.split_last() else {
+        bail!("a file is missing");
+    };
+    let mut pairs = Vec::new();
+    for word in words {
+        match word.split_once('=') {
+            Some((old, new)) if !old.is_empty() => pairs.push((old, new)),
+            _ => bail!("`{word}` is not OLD=NEW"),
+        }
+    }
+    if pairs.is_empty() && args.prefix.is_none() {
+        bail!("nothing to rename: give OLD=NEW or --prefix");
+    }
+    let files = Files::one(file);
+    rewrite::run(&files, |source, module| {
+        rename(module, &pairs, args).map_err(|error| match error {
+            Failure::Unknown(name) => format!("nothing is named `{name}`"),
+            Failure::Refused(RenameError::Taken(name, at)) => {
+                let at = LineIndex::new(&source.bytes).position(at.start);
+                let error = RenameError::Taken(name, Default::default());
+                format!("{error}: line {}", at.line)
+            }
+            Failure::Refused(error) => error.to_string(),
+        })
+    })
+}
+
+enum Failure {
+    Unknown(String),
+    Refused(RenameError),
+}
+
+fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewritten, Failure> {
+    let names = Names::of(module);
+    let unknown = |name: &str| Failure::Unknown(name.to_owned());
+    let function = match &args.function {
+        Some(name) => Some(module.function(name).ok_or_else(|| unknown(name))?),
+        None => None,
+    };
+    let mut renaming = match &args.prefix {
+        Some(prefix) => Renaming::prefix(module, &names, prefix, args.visible),
+        None => Renaming::new(),
+    };
+    for (old, new) in pairs {
+        let found: Vec<Entity> = names.find(module, old, function);
+        if found.is_empty() {
+            return Err(unknown(old));
+        }
+        for entity in found {
+            renaming.set(entity, *new);
+        }
+    }
+    renaming.apply(module, &names).map_err(Failure::Refused)
+}

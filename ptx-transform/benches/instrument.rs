@@ -1,0 +1,113 @@
+//! `cargo bench -p ptx-transform --bench instrument`: probes at every load of texts of 5 MB and more. Nothing is asserted about time.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+#[allow(dead_code, reason = "names of files")]
+#[path = "../../ptx-print/benches/inputs/mod.rs"]
+mod inputs;
+
+use std::sync::LazyLock;
+
+use divan::Bencher;
+use ptx_ir::{Module, Operand};
+use ptx_isa::{Access, ScalarType, StateSpace};
+use ptx_transform::instrument::{Bounds, Error, Outside, Probe, Records, Trace, When, instrument};
+
+const SIZE: usize = 5_000_000;
+
+static INPUTS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
+    let of = |i: inputs::Input| match i.name {
+        "medium" => Some(("medium, repeated", inputs::repeated(&i.text, SIZE))),
+        "large" => Some(("large", i.text)),
+        _ => None,
+    };
+    inputs::all().into_iter().filter_map(of).collect()
+});
+
+fn main() {
+    for (name, text) in INPUTS.iter() {
+        let mut module = ptx_parse::parse(text).module;
+        let loads = loads(&mut module);
+        println!("{name}: {} bytes, {loads} loads", text.len());
+    }
+    divan::main();
+}
+
+fn names() -> Vec<&'static str> {
+    INPUTS.iter().map(|(name, _)| *name).collect()
+}
+
+fn module(name: &str) -> Module {
+    let text = INPUTS.iter().find(|(n, _)| *n == name);
+    ptx_parse::parse(text.map_or(&[][..], |(_, text)| text)).module
+}
+
+/// Whatever is read is compared with a number; an access behind it stops.
+fn loads(module: &mut Module) -> usize {
+    let reads = |a: ptx_ir::facts::MemoryAccess| a.access == Access::Read;
+    let report = instrument(
+        module,
+        |c| c.facts.memory().any(reads).then_some(When::Before),
+        check,
+    );
+    report.unwrap().sites.len()
+}
+
+fn check(probe: &mut Probe<'_, '_>) -> Result<(), Error> {
+    let Some(address) = probe.address(0)? else {
+        return Ok(());
+    };
+    let end = probe.editor().integer(1 << 40);
+    let outside = probe.register(ScalarType::Pred)?;
+    probe.emit("setp.ge.u64", &[Operand::Reg(outside), address, end])?;
+    probe.trap_if(outside)
+}
+
+#[divan::bench(args = names())]
+fn every_load(bencher: Bencher<'_, '_>, name: &str) {
+    let module = module(name);
+    bencher
+        .with_inputs(|| module.clone())
+        .bench_local_values(|mut module| {
+            loads(&mut module);
+            module
+        });
+}
+
+#[divan::bench(args = names())]
+fn every_load_and_print(bencher: Bencher<'_, '_>, name: &str) {
+    let module = module(name);
+    bencher
+        .with_inputs(|| module.clone())
+        .bench_local_values(|mut module| {
+            loads(&mut module);
+            ptx_print::verbatim(&module)
+        });
+}
+
+/// With the code that is added, which reads the text anew.
+#[divan::bench(args = names())]
+fn bounds(bencher: Bencher<'_, '_>, name: &str) {
+    let module = module(name);
+    let bounds = Bounds {
+        name: "bounds".into(),
+        space: StateSpace::Global,
+        low: 0,
+        high: 1 << 40,
+        outside: Outside::Trap,
+    };
+    bencher.bench_local(|| bounds.apply(&module).unwrap());
+}
+
+#[divan::bench(args = names())]
+fn trace(bencher: Bencher<'_, '_>, name: &str) {
+    let module = module(name);
+    let trace = Trace {
+        records: Records {
+            name: "trace".into(),
+            capacity: 1 << 16,
+        },
+        spaces: Trace::MEMORY.into(),
+    };
+    bencher.bench_local(|| trace.apply(&module).unwrap());
+}

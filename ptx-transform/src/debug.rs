@@ -1,0 +1,154 @@
+//! Which debug information can stay when functions and variables go.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{
+    Address, Body, DirectiveStmt, Module, NameId, Operand, OperandPool, Section, SectionEntry,
+    SectionId, Span,
+};
+use ptx_isa::Directive;
+
+/// The names that sections mention: labels anywhere, names of the module, other sections.
+pub(crate) fn mentions(pool: &OperandPool, section: &Section) -> Vec<NameId> {
+    let mut found = Vec::new();
+    for entry in &section.entries {
+        let SectionEntry::Other { value, .. } = entry else {
+            continue;
+        };
+        // The difference of two labels is the deepest there is.
+        match pool.get(*value) {
+            Operand::Difference(at) => {
+                let (a, b) = pool.pair(at);
+                found.extend(name(pool, a).into_iter().chain(name(pool, b)));
+            }
+            other => found.extend(name(pool, other)),
+        }
+    }
+    found
+}
+
+/// The name in `name`, `.name` and `name+4`.
+fn name(pool: &OperandPool, operand: Operand) -> Option<NameId> {
+    match operand {
+        Operand::Name(id) | Operand::Section(id) => Some(id),
+        Operand::Address(id) => match pool.address(id)? {
+            Address {
+                base: Operand::Name(id) | Operand::Section(id),
+                ..
+            } => Some(*id),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The places in the text that a body names.
+pub(crate) fn places(body: &Body) -> impl Iterator<Item = &DirectiveStmt> {
+    let all = body.directives.values();
+    all.filter(|d| d.directive == Directive::Loc)
+}
+
+/// The name of the function that code of a `.loc` was inlined from.
+pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
+    name(&body.pool, *body.pool.slice(place.args).get(3)?)
+}
+
+/// The files of a `.loc`: its own, and that of the place that the code was inlined at.
+pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
+    let args = body.pool.slice(place.args);
+    let of = |i: usize| args.get(i).and_then(|o| integer(&body.pool, *o));
+    of(0).into_iter().chain(of(4))
+}
+
+/// A whole number.
+pub(crate) fn integer(pool: &OperandPool, operand: Operand) -> Option<i64> {
+    match operand {
+        Operand::Small(n) => Some(i64::from(n)),
+        Operand::Imm(id) => pool.immediate(id)?.value.as_int(),
+        _ => None,
+    }
+}
+
+/// The number of a `.file`.
+pub(crate) fn file(module: &Module, directive: &DirectiveStmt) -> Option<i64> {
+    let first = module.pool.slice(directive.args).first()?;
+    integer(&module.pool, *first)
+}
+
+/// Where the word `debug` stands in a `.target`, with the comma before it.
+pub(crate) fn option(module: &Module, span: Span) -> Option<Span> {
+    let text = span.of(module.source());
+    let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
+    let mut before = 0;
+    tokens.find_map(|t| {
+        let found = t.kind == TokenKind::Ident && t.span.of(text) == b"debug";
+        let from = core::mem::replace(&mut before, t.span.start);
+        found.then(|| Span::new(from, t.span.end).shifted(span.start))
+    })
+}
+
+/// The sections that can stay where some names are gone: all of them if they speak of none of those, else only what the
+/// places in the bodies that stay refer to.
+pub(crate) fn sections<'m>(
+    module: &'m Module,
+    gone: &BTreeSet<NameId>,
+    bodies: impl Iterator<Item = &'m Body>,
+) -> BTreeSet<SectionId> {
+    let speaks = |s: &Section| {
+        let mentioned = mentions(&module.pool, s);
+        mentioned.iter().any(|n| gone.contains(n))
+    };
+    if module.sections.values().any(speaks) {
+        needed(module, bodies, |s| !speaks(s))
+    } else {
+        module.sections.ids().collect()
+    }
+}
+
+/// The sections that the places in some bodies refer to, directly or not.
+pub(crate) fn needed<'m>(
+    module: &'m Module,
+    bodies: impl Iterator<Item = &'m Body>,
+    may_stay: impl Fn(&Section) -> bool,
+) -> BTreeSet<SectionId> {
+    // Several sections may have one name.
+    let mut holders: BTreeMap<NameId, Vec<SectionId>> = BTreeMap::new();
+    for (id, section) in module.sections.iter() {
+        for name in labels(section).chain([section.name]) {
+            holders.entry(name).or_default().push(id);
+        }
+    }
+    let mut todo: Vec<NameId> = Vec::new();
+    for body in bodies {
+        todo.extend(places(body).filter_map(|p| inlined(body, p)));
+    }
+    let mut kept = BTreeSet::new();
+    while let Some(name) = todo.pop() {
+        for id in holders.remove(&name).unwrap_or_default() {
+            if let Some(section) = module.sections.get(id).filter(|s| may_stay(s))
+                && kept.insert(id)
+            {
+                todo.extend(mentions(&module.pool, section));
+            }
+        }
+    }
+    kept
+}
+
+/// The labels of a section.
+pub(crate) fn labels(section: &Section) -> impl Iterator<Item = NameId> + '_ {
+    section.entries.iter().filter_map(|e| match e {
+        SectionEntry::Label(name) => Some(*name),
+        _ => None,
+    })
+}
+
+/// Every name that a body makes.
+pub(crate) fn names(body: &Body) -> impl Iterator<Item = NameId> + '_ {
+    let labels = body.labels.values().map(|l| l.name);
+    let vars = body.vars.values().map(|v| v.name);
+    let registers = body.reg_decls.values().map(|r| r.name);
+    labels.chain(vars).chain(registers)
+}

@@ -1,0 +1,172 @@
+//! The text of a declaration of variables, name by name.
+
+use alloc::vec::Vec;
+
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Module, Span};
+
+use crate::Splices;
+
+/// A declaration such as `.visible .global .u32 a, b[2] = {1, 2};`.
+pub(crate) struct Declaration {
+    /// The word of its linkage, if there is one.
+    pub(crate) linkage: Option<Span>,
+    /// What stands before the first name, without the linkage.
+    pub(crate) prefix: Span,
+    /// The names, in order.
+    pub(crate) names: Vec<Declared>,
+}
+
+/// A name of a declaration.
+pub(crate) struct Declared {
+    /// Name, dimensions and initialiser.
+    pub(crate) whole: Span,
+    /// The same without the initialiser.
+    pub(crate) bare: Span,
+}
+
+impl Declaration {
+    /// Reads the declaration at `span`.
+    pub(crate) fn read(module: &Module, span: Span) -> Self {
+        let text = span.of(module.source());
+        let mut depth = 0usize;
+        let mut found = Self {
+            linkage: None,
+            prefix: Span::new(span.start, span.start),
+            names: Vec::new(),
+        };
+        // The name that is being read, and where its dimensions end.
+        let mut name: Option<(u32, Option<u32>)> = None;
+        let mut last = span.start;
+        for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
+            let at = token.span.shifted(span.start);
+            match (token.kind, token.span.of(text)) {
+                (TokenKind::DotWord, b".extern" | b".visible" | b".weak" | b".common")
+                    if found.linkage.is_none() && name.is_none() =>
+                {
+                    found.linkage = Some(at);
+                    found.prefix = Span::new(at.end, at.end);
+                    last = at.end;
+                    continue;
+                }
+                (_, b"(" | b"{" | b"[") => depth += 1,
+                (_, b")" | b"}" | b"]") => depth = depth.saturating_sub(1),
+                (TokenKind::Ident, _) if depth == 0 && name.is_none() => {
+                    if found.names.is_empty() {
+                        found.prefix.end = last;
+                    }
+                    name = Some((at.start, None));
+                }
+                (_, b"=") if depth == 0 => {
+                    if let Some((_, end @ None)) = &mut name {
+                        *end = Some(last);
+                    }
+                }
+                (_, b"," | b";") if depth == 0 => {
+                    if let Some((start, end)) = name.take() {
+                        found.names.push(Declared {
+                            whole: Span::new(start, last),
+                            bare: Span::new(start, end.unwrap_or(last)),
+                        });
+                    }
+                }
+                _ => {}
+            }
+            last = at.end;
+        }
+        found
+    }
+
+    /// Takes names away, of which at least one stays.
+    fn keep(&self, splices: &mut Splices, stays: impl Fn(usize) -> bool) {
+        // A name goes with the comma before it; before the first one that stays, with that behind it.
+        let mut before: Option<&Declared> = None;
+        let mut gone: Option<u32> = None;
+        for (i, name) in self.names.iter().enumerate() {
+            if stays(i) {
+                if let (Some(from), None) = (gone, before) {
+                    splices.remove(Span::new(from, name.whole.start));
+                }
+                before = Some(name);
+            } else if before.is_some() {
+                let previous = i.checked_sub(1).and_then(|i| self.names.get(i));
+                let from = previous.map_or(name.whole.start, |p| p.whole.end);
+                splices.remove(Span::new(from, name.whole.end));
+            } else {
+                gone.get_or_insert(name.whole.start);
+            }
+        }
+    }
+
+    /// Takes names away and puts other declarations in front, each with its newline; `false` where nothing is to be left.
+    pub(crate) fn replace(
+        &self,
+        splices: &mut Splices,
+        span: Span,
+        stays: &[bool],
+        others: &[u8],
+    ) -> bool {
+        if stays.contains(&true) {
+            splices.insert(span.start, others);
+            self.keep(splices, |i| stays.get(i).copied().unwrap_or(true));
+        } else if !others.is_empty() {
+            splices.replace(span, others.trim_ascii_end());
+        }
+        stays.contains(&true) || !others.is_empty()
+    }
+
+    /// A declaration of one of the names that leaves its definition to another module.
+    pub(crate) fn external(&self, module: &Module, index: usize) -> Option<Vec<u8>> {
+        let name = self.names.get(index)?;
+        let source = module.source();
+        let mut text = b".extern ".to_vec();
+        text.extend_from_slice(self.prefix.of(source).trim_ascii());
+        text.push(b' ');
+        text.extend_from_slice(name.bare.of(source));
+        text.push(b';');
+        Some(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+
+    use super::*;
+    use crate::chunks::Chunks;
+
+    const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible /*v*/ .global .align 4 .b8 a[4] = {1, 2}, b [ 2 ], // b\n c = {(1), 2};";
+
+    fn read() -> (Module, Declaration) {
+        let module = ptx_parse::parse_str(TEXT).module;
+        let span = Chunks::of(&module).all[3].span;
+        let declaration = Declaration::read(&module, span);
+        (module, declaration)
+    }
+
+    #[test]
+    fn any_of_the_names_may_stay() {
+        let kept = |stays: [bool; 3]| {
+            let (module, d) = read();
+            let mut splices = Splices::new();
+            d.keep(&mut splices, |i| stays[i]);
+            let text = String::from_utf8(splices.apply(module.source()).text).unwrap();
+            String::from(text.split(".b8 ").nth(1).unwrap())
+        };
+        assert_eq!(kept([true, false, false]), "a[4] = {1, 2};");
+        assert_eq!(kept([false, true, false]), "b [ 2 ];");
+        assert_eq!(kept([false, false, true]), "c = {(1), 2};");
+        assert_eq!(
+            kept([true, false, true]),
+            "a[4] = {1, 2}, // b\n c = {(1), 2};"
+        );
+        assert_eq!(kept([false, true, true]), "b [ 2 ], // b\n c = {(1), 2};");
+    }
+
+    #[test]
+    fn the_definition_may_be_left_to_others() {
+        let (module, d) = read();
+        let text = d.external(&module, 0).unwrap();
+        assert_eq!(text, b".extern /*v*/ .global .align 4 .b8 a[4];");
+    }
+}

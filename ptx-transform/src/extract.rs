@@ -1,0 +1,352 @@
+//! Some functions of a module with all they need, and nothing else.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use ptx_ir::{
+    Body, Code, DeclId, Diagnostic, Item, Module, NameId, Operand, SectionId, Span, SymbolId,
+};
+use ptx_isa::Directive;
+
+use crate::chunks::{Chunk, Chunks};
+use crate::declarators::Declaration;
+use crate::needs::{Needs, symbol};
+use crate::{Rewritten, Splices, debug, heads};
+
+/// A part of a module.
+#[derive(Clone, Debug)]
+pub struct Extracted {
+    /// The text, and where its bytes came from.
+    pub rewritten: Rewritten,
+    /// What could not be kept, with places in the module it was taken from.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Why a function cannot be taken out of a module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum ExtractError {
+    /// The module has no function or kernel of this name.
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// The function with the nearest name.
+        nearest: Option<String>,
+    },
+    /// The module declares the function and does not define it.
+    Undefined {
+        /// What was asked for.
+        name: String,
+    },
+}
+
+impl fmt::Display for ExtractError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { name, nearest } => {
+                write!(f, "there is no function or kernel `{name}`")?;
+                match nearest {
+                    Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+                    None => Ok(()),
+                }
+            }
+            Self::Undefined { name } => {
+                write!(f, "the function `{name}` is declared and not defined here")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ExtractError {}
+
+/// Takes functions and kernels out of a module, with all they need: what they call, directly or through addresses, the
+/// variables they mention, what the initialisers of those mention, aliases, and declarations of all of these. Directives of
+/// the module stay; of `.file`, those that places in the rest refer to. A comment right above something that goes, or behind
+/// it on its line, goes too. Debug sections that speak of something that goes are left out, with a note. Every other byte
+/// stays. The cost is linear in the module.
+///
+/// ```
+/// let text = b".version 8.0
+/// .target sm_80
+/// .address_size 64
+///
+/// // mine
+/// .global .u32 a;
+///
+/// // another's
+/// .global .u32 b;
+///
+/// .entry k() { st.global.u32 [a], 1; ret; }
+/// .entry other() { st.global.u32 [b], 1; ret; }
+/// ";
+/// let module = ptx_parse::parse(text).module;
+/// let part = ptx_transform::extract(&module, &["k"])?;
+/// assert_eq!(part.rewritten.text, b".version 8.0
+/// .target sm_80
+/// .address_size 64
+///
+/// // mine
+/// .global .u32 a;
+///
+/// .entry k() { st.global.u32 [a], 1; ret; }
+/// ");
+/// # Ok::<(), ptx_transform::ExtractError>(())
+/// ```
+///
+/// # Errors
+///
+/// A name that no function of the module has, or only one that is declared and not defined.
+pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, ExtractError> {
+    let roots = roots(module, functions)?;
+    let needs = Needs::of(module);
+    let reached = needs.reach(roots.into_iter().chain(needs.opaque.iter().copied()));
+    let chunks = Chunks::of(module);
+    let stays = |s: SymbolId| match reached.has(needs.first(s)) {
+        true => Stay::Whole,
+        false => Stay::Gone,
+    };
+    let mut splices = Splices::new();
+    let notes = keep(module, &chunks, &stays, &mut splices);
+    Ok(Extracted {
+        rewritten: splices.apply(module.source()),
+        notes,
+    })
+}
+
+/// The symbols of the functions of these names.
+pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>, ExtractError> {
+    // Whether each function is defined: it has a body, or is another name of one that has.
+    let mut all: BTreeMap<&str, (Option<SymbolId>, bool)> = BTreeMap::new();
+    for f in module.functions.values() {
+        let entry = all.entry(module.name(f.name)).or_insert((f.symbol, false));
+        entry.1 |= f.body.is_some();
+    }
+    for d in module
+        .directives
+        .values()
+        .filter(|d| d.directive == Directive::Alias)
+    {
+        if let Some(Operand::Symbol(alias)) = module.pool.slice(d.args).first()
+            && let Some(symbol) = module.symbols.get(*alias)
+            && let Some(entry) = all.get_mut(module.name(symbol.name))
+        {
+            entry.1 = true;
+        }
+    }
+    let find = |&name: &&str| match all.get(name) {
+        Some((Some(symbol), true)) => Ok(*symbol),
+        Some(_) => Err(ExtractError::Undefined {
+            name: name.to_owned(),
+        }),
+        None => {
+            let nearest = ptx_parse::suggest::name(name, all.keys().copied());
+            Err(ExtractError::Unknown {
+                name: name.to_owned(),
+                nearest: nearest.map(str::to_owned),
+            })
+        }
+    };
+    functions.iter().map(find).collect()
+}
+
+/// What becomes of a name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Stay {
+    /// It stays.
+    Whole,
+    /// It is declared, and defined elsewhere.
+    External,
+    /// It goes.
+    Gone,
+}
+
+/// Takes away everything but some names and what stands beside them; says what is lost by that.
+pub(crate) fn keep(
+    module: &Module,
+    chunks: &Chunks,
+    stays: &impl Fn(SymbolId) -> Stay,
+    splices: &mut Splices,
+) -> Vec<Diagnostic> {
+    let kept = Kept::of(module, chunks, stays);
+    let mut lost = None;
+    let mut declared = BTreeSet::new();
+    for chunk in &chunks.all {
+        match chunk.item {
+            Item::Decl(id) => declaration(module, chunk, id, stays, splices),
+            Item::Function(id) => {
+                let Some(function) = module.functions.get(id) else {
+                    continue;
+                };
+                match function.symbol.map_or(Stay::Whole, stays) {
+                    Stay::Whole => {}
+                    Stay::External if declared.insert(function.symbol) => {
+                        let at = chunk.with_comments(module.source());
+                        splices.replace(at, heads::external(module, chunk.id));
+                    }
+                    _ => splices.remove(chunk.removal()),
+                }
+            }
+            Item::Section(id) if !kept.sections.contains(&id) => {
+                lost.get_or_insert(chunk.span);
+                splices.remove(chunk.removal());
+            }
+            Item::Directive(_) if !kept.has(module, chunk, stays) => {
+                splices.remove(chunk.removal());
+            }
+            _ => {}
+        }
+    }
+    let Some(first) = lost else {
+        return Vec::new();
+    };
+    if kept.sections.is_empty() {
+        drop_option(module, chunks, splices);
+    }
+    alloc::vec![lost_note(
+        first,
+        "some of it speaks of what is not in this part"
+    )]
+}
+
+fn declaration(
+    module: &Module,
+    chunk: &Chunk,
+    id: DeclId,
+    stays: &impl Fn(SymbolId) -> Stay,
+    splices: &mut Splices,
+) {
+    let declarators = module.declarations.declarators(id).iter();
+    let stays: Vec<Stay> = declarators
+        .map(|d| symbol(d).map_or(Stay::Whole, stays))
+        .collect();
+    let whole: Vec<bool> = stays.iter().map(|s| *s == Stay::Whole).collect();
+    if !whole.contains(&false) {
+        return;
+    }
+    let text = Declaration::read(module, chunk.span);
+    let mut others = Vec::new();
+    for (i, _) in stays
+        .iter()
+        .enumerate()
+        .filter(|(_, s)| **s == Stay::External)
+    {
+        others.extend(text.external(module, i).unwrap_or_default());
+        others.push(b'\n');
+    }
+    let at = match whole.contains(&true) {
+        true => chunk.span,
+        false => chunk.with_comments(module.source()),
+    };
+    if !text.replace(splices, at, &whole, &others) {
+        splices.remove(chunk.removal());
+    }
+}
+
+/// A note about debug information that is left out.
+pub(crate) fn lost_note(span: Span, why: &str) -> Diagnostic {
+    let message = format!("this debug information is left out: {why}");
+    let head = Span::new(span.start, span.end.min(span.start + 8));
+    Diagnostic::warning(Code::LostDebugInfo, head, message)
+}
+
+/// Takes `debug` out of the `.target`, which asks for debug information.
+pub(crate) fn drop_option(module: &Module, chunks: &Chunks, splices: &mut Splices) {
+    for chunk in &chunks.all {
+        if directive(module, chunk.item) == Some(Directive::Target)
+            && let Some(at) = debug::option(module, chunk.span)
+        {
+            splices.remove(at);
+        }
+    }
+}
+
+/// Which directive an item is.
+pub(crate) fn directive(module: &Module, item: Item) -> Option<Directive> {
+    match item {
+        Item::Directive(id) => module.directives.get(id).map(|d| d.directive),
+        _ => None,
+    }
+}
+
+/// What stays beside names.
+struct Kept {
+    sections: BTreeSet<SectionId>,
+    /// The numbers of the files; `None` where all stay.
+    files: Option<BTreeSet<i64>>,
+}
+
+impl Kept {
+    fn of(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Stay) -> Self {
+        let bodies = || bodies(module, chunks, stays).filter(|(_, kept)| *kept);
+        let sections = if module.sections.is_empty() {
+            BTreeSet::new()
+        } else {
+            let gone = gone(module, chunks, stays);
+            debug::sections(module, &gone, bodies().map(|(b, _)| b))
+        };
+        // The data of sections name files by number.
+        let all = !sections.is_empty() && sections.len() == module.sections.len();
+        let of_body = |(b, _)| debug::places(b).flat_map(move |p| debug::files(b, p));
+        let files = (!all).then(|| bodies().flat_map(of_body).collect());
+        Self { sections, files }
+    }
+
+    /// Whether a directive stays.
+    fn has(&self, module: &Module, chunk: &Chunk, stays: &impl Fn(SymbolId) -> Stay) -> bool {
+        let Item::Directive(id) = chunk.item else {
+            return true;
+        };
+        let Some(d) = module.directives.get(id) else {
+            return true;
+        };
+        let first = module.pool.slice(d.args).first();
+        match (d.directive, first) {
+            (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Stay::Whole,
+            (Directive::File, _) => match (&self.files, debug::file(module, d)) {
+                (Some(used), Some(number)) => used.contains(&number),
+                _ => true,
+            },
+            _ => true,
+        }
+    }
+}
+
+/// Every body, and whether it stays.
+fn bodies<'m>(
+    module: &'m Module,
+    chunks: &'m Chunks,
+    stays: &'m impl Fn(SymbolId) -> Stay,
+) -> impl Iterator<Item = (&'m Body, bool)> {
+    chunks.all.iter().filter_map(move |c| match c.item {
+        Item::Function(id) => {
+            let symbol = module.functions.get(id)?.symbol;
+            let stay = symbol.map_or(Stay::Whole, stays);
+            Some((module.body(id)?, stay == Stay::Whole))
+        }
+        _ => None,
+    })
+}
+
+/// The names that only things have which go.
+fn gone(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Stay) -> BTreeSet<NameId> {
+    let mut gone = BTreeSet::new();
+    let mut here = BTreeSet::new();
+    for (id, symbol) in module.symbols.iter() {
+        let of = if stays(id) != Stay::Gone {
+            &mut here
+        } else {
+            &mut gone
+        };
+        of.insert(symbol.name);
+    }
+    for (body, kept) in bodies(module, chunks, stays) {
+        let of = if kept { &mut here } else { &mut gone };
+        of.extend(debug::names(body));
+    }
+    gone.retain(|n| !here.contains(n));
+    gone
+}

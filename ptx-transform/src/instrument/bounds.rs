@@ -1,0 +1,160 @@
+//! Accesses outside of a range stop the kernel, or are recorded.
+
+use alloc::format;
+use alloc::string::String;
+
+use ptx_ir::facts::Space;
+use ptx_ir::{Module, Operand, RegId};
+use ptx_isa::{Access, ScalarType, StateSpace};
+
+use super::code::symbol;
+use super::error::Error;
+use super::plan::{Candidate, When};
+use super::probe::Probe;
+use super::record::Records;
+use super::{Report, instrument, with_code};
+
+/// What happens at an access outside.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outside {
+    /// The kernel is aborted before the access.
+    Trap,
+    /// It is recorded, with the value 0, and happens.
+    Record(Records),
+}
+
+/// Checks that every access to a space lies in `[low, high)` with all its bytes, before it happens.
+///
+/// The module gets a variable `NAME` of two `u64`, the low and the high end, which the host may set anew before a launch;
+/// kernels read it once, when they begin. An access of unknown size is checked by its first byte. Generic addresses are
+/// checked where they lie in the space.
+///
+/// ```
+/// use ptx_isa::StateSpace;
+/// use ptx_transform::instrument::{Bounds, Outside};
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n\t.reg .b64 a;\n\t.reg .f32 x;
+/// \tld.param.u64 a, [p];\n\tld.global.f32 x, [a+4];\n\tret;\n}\n";
+/// let module = ptx_parse::parse(text).module;
+/// let bounds = Bounds { name: "bounds".into(), space: StateSpace::Global, low: 0x1000, high: 0x2000, outside: Outside::Trap };
+/// let (checked, report) = bounds.apply(&module)?;
+/// assert_eq!(report.sites.len(), 1);
+/// let text = String::from_utf8(ptx_print::verbatim(&checked))?;
+/// assert!(text.contains(" trap;\n\tld.global.f32 x, [a+4];\n"), "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// The name of the variable.
+    pub name: String,
+    /// The space: global, shared, local or constant memory.
+    pub space: StateSpace,
+    /// The first address inside.
+    pub low: u64,
+    /// The first address behind.
+    pub high: u64,
+    /// What happens.
+    pub outside: Outside,
+}
+
+/// What is computed once a function.
+const LOW: u32 = 0;
+const LENGTH: u32 = 1;
+
+impl Bounds {
+    /// The module with its checks.
+    pub fn apply(&self, module: &Module) -> Result<(Module, Report), Error> {
+        let ends = format!("{{{:#x}, {:#x}}}", self.low, self.high);
+        let mut code = format!(
+            ".visible .global .align 8 .u64 {}[2] = {ends};\n",
+            self.name
+        );
+        let mut own = None;
+        if let Outside::Record(records) = &self.outside {
+            code.push_str(&records.code(module));
+            own = Some(format!("{}_record", records.name));
+        }
+        let mut module = with_code(module, &code)?;
+        let ends = symbol(&module, &self.name).ok_or(Error::Missing("variable"))?;
+        let record = match &self.outside {
+            Outside::Record(records) => records.function(&module),
+            Outside::Trap => None,
+        };
+        let own = own.and_then(|name| module.function(&name));
+        let report = instrument(
+            &mut module,
+            |c| (self.covers(c) && Some(c.function) != own).then_some(When::Before),
+            |probe| self.probe(probe, ends, record),
+        )?;
+        Ok((module, report))
+    }
+
+    fn covers(&self, candidate: &Candidate<'_>) -> bool {
+        candidate.facts.memory().any(|access| {
+            let there = match access.space {
+                Space::State(space) => space.base() == self.space.base(),
+                space => space == Space::Generic,
+            };
+            there && access.operand.is_some() && access.access != Access::None
+        })
+    }
+
+    fn probe(
+        &self,
+        probe: &mut Probe<'_, '_>,
+        ends: Operand,
+        record: Option<Operand>,
+    ) -> Result<(), Error> {
+        for nth in 0..probe.site().accesses.len() {
+            let Some((address, within)) = probe.address_in(nth, self.space)? else {
+                continue;
+            };
+            let size = probe.size(nth)?;
+            let outside = self.is_outside(probe, ends, address, size)?;
+            if let Some(within) = within {
+                let operands = [outside, outside, within].map(Operand::Reg);
+                probe.emit("and.pred", &operands)?;
+            }
+            match (&self.outside, record) {
+                (Outside::Record(records), Some(function)) => {
+                    let size = size.unwrap_or(Operand::Small(0));
+                    let operands = [size, address, Operand::Small(0)];
+                    records.append(probe, Some(outside), function, operands)?;
+                }
+                _ => probe.trap_if(outside)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether bytes lie outside. With all numbers from the low end: `address >= length` or `length - address < size`.
+    fn is_outside(
+        &self,
+        probe: &mut Probe<'_, '_>,
+        ends: Operand,
+        address: Operand,
+        size: Option<Operand>,
+    ) -> Result<RegId, Error> {
+        let low = probe.at_entry(LOW, ScalarType::B64, |probe, low| {
+            let at = probe.editor().address(ends, Operand::Absent)?;
+            probe.emit("ld.global.u64", &[low, at])
+        })?;
+        let length = probe.at_entry(LENGTH, ScalarType::B64, |probe, length| {
+            let at = probe.editor().address(ends, Operand::Small(8))?;
+            probe.emit("ld.global.u64", &[length, at])?;
+            probe.emit("sub.s64", &[length, length, low])
+        })?;
+        let distance = Operand::Reg(probe.register(ScalarType::B64)?);
+        let outside = probe.register(ScalarType::Pred)?;
+        probe.emit("sub.s64", &[distance, address, low])?;
+        probe.emit("setp.ge.u64", &[Operand::Reg(outside), distance, length])?;
+        let size = match size {
+            None | Some(Operand::Small(1)) => return Ok(outside),
+            Some(size) => probe.widened(size)?,
+        };
+        let room = Operand::Reg(probe.register(ScalarType::B64)?);
+        probe.emit("sub.s64", &[room, length, distance])?;
+        let outside_too = Operand::Reg(outside);
+        probe.emit("setp.lt.or.u64", &[outside_too, room, size, outside_too])?;
+        Ok(outside)
+    }
+}

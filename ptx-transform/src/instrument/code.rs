@@ -1,0 +1,69 @@
+//! Functions and variables that probes use, added to the text of a module.
+
+use alloc::format;
+use alloc::string::String;
+
+use ptx_ir::{Item, Module, Operand, SymbolId};
+use ptx_isa::Directive;
+
+use super::error::Error;
+use crate::Splices;
+
+/// The directives that a module begins with.
+const HEADER: [Directive; 3] = [
+    Directive::Version,
+    Directive::Target,
+    Directive::AddressSize,
+];
+
+/// The same module with more code behind its header: variables and functions for probes to use. What is there keeps its bytes,
+/// with the edits that were made so far. Names of the module that `code` declares may stand nowhere in the module.
+pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
+    let text = ptx_print::verbatim(module);
+    let read = ptx_parse::parse(&text).module;
+    let alone = ptx_parse::parse(code.as_bytes()).module;
+    for symbol in alone.symbols.values() {
+        let name = alone.name(symbol.name);
+        if read.names.find(name.as_bytes()).is_some() {
+            return Err(Error::Taken(String::from(name)));
+        }
+    }
+    let mut splices = Splices::new();
+    let at = header_end(&read).ok_or(Error::NoHeader)?;
+    // A comment behind the header stays with it.
+    let rest = text.get(at as usize..).unwrap_or_default();
+    let line = rest.split(|&b| b == b'\n').next().unwrap_or_default();
+    match line.trim_ascii_start() {
+        [] | [b'/', b'/', ..] if line.len() < rest.len() => {
+            splices.insert(
+                at + line.len() as u32 + 1,
+                format!("\n{}\n", code.trim_end()),
+            );
+        }
+        _ => splices.insert(at, format!("\n\n{}\n", code.trim_end())),
+    }
+    let parsed = ptx_parse::parse(&splices.apply(&text).text);
+    match parsed.has_errors() {
+        true => Err(Error::Code(parsed.diagnostics)),
+        false => Ok(parsed.module),
+    }
+}
+
+/// One past the header.
+fn header_end(module: &Module) -> Option<u32> {
+    let of_header = module.items().filter(|(_, item)| match *item {
+        Item::Directive(id) => {
+            let directive = module.directives.get(id).map(|d| d.directive);
+            directive.is_some_and(|d| HEADER.contains(&d))
+        }
+        _ => false,
+    });
+    of_header.map(|(id, _)| module.span(id).end).max()
+}
+
+/// A variable or a function of a module, as an operand.
+pub fn symbol(module: &Module, name: &str) -> Option<Operand> {
+    let mut symbols = module.symbols.iter();
+    let found: Option<(SymbolId, _)> = symbols.find(|(_, s)| module.name(s.name) == name);
+    found.map(|(id, _)| Operand::Symbol(id))
+}

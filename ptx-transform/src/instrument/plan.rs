@@ -1,0 +1,173 @@
+//! Where probes go: everything that facts say of the places, before the first edit changes them.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, Place, Usage};
+use ptx_ir::{FuncId, Module, Operand, RegId, Statement, StmtId};
+
+use super::carry::{self, Family};
+
+/// Whether a probe runs before its instruction or after it.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum When {
+    /// Before it. Labels and `.loc` stay before the probe.
+    Before,
+    /// After it, where it has written its results and the next instruction has not begun.
+    After,
+}
+
+/// An instruction that may be chosen.
+#[derive(Copy, Clone, Debug)]
+#[non_exhaustive]
+pub struct Candidate<'a> {
+    /// Its function.
+    pub function: FuncId,
+    /// Its statement.
+    pub statement: StmtId,
+    /// What it does.
+    pub facts: Facts<'a>,
+}
+
+/// A place that was chosen.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Site {
+    /// Its number: sites are counted from 0 in the order of the module.
+    pub id: u32,
+    /// The function.
+    pub function: FuncId,
+    /// The instruction.
+    pub statement: StmtId,
+    /// Before it or after it.
+    pub when: When,
+    /// The memory it reaches.
+    pub accesses: Vec<MemoryAccess>,
+    /// Its guard, and whether it is negated.
+    pub(super) guard: Option<(RegId, bool)>,
+    /// What it writes first: the old value of an atomic operation, for example.
+    pub(super) result: Option<Operand>,
+    /// The registers that it may overwrite, where the probe comes after it.
+    pub(super) overwritten: Vec<Place>,
+    /// Whether the carry flag is read later, and by which kind of instruction.
+    pub(super) carry: Option<Family>,
+}
+
+/// Why a chosen place has no probe.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Nothing comes after it: where it executes, control goes elsewhere.
+    NothingAfter,
+    /// The name of its guard is not declared.
+    Guard,
+}
+
+/// A chosen place without a probe.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Skipped {
+    /// The function.
+    pub function: FuncId,
+    /// The instruction.
+    pub statement: StmtId,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// The places, function by function.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) functions: Vec<(FuncId, Vec<Site>)>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+pub(super) fn plan(
+    module: &Module,
+    mut select: impl FnMut(&Candidate<'_>) -> Option<When>,
+) -> Plan {
+    let facts = ModuleFacts::new(module);
+    let mut plan = Plan::default();
+    let mut id = 0;
+    for (function, _, body) in module.definitions() {
+        let Some(of) = facts.function(function) else {
+            continue;
+        };
+        let mut sites = Vec::new();
+        for (statement, record) in body.statements() {
+            let Statement::Inst(inst) = record else {
+                continue;
+            };
+            let candidate = Candidate {
+                function,
+                statement,
+                facts: of.inst(inst),
+            };
+            let Some(when) = select(&candidate) else {
+                continue;
+            };
+            match site(&candidate, when, id) {
+                Ok(site) => {
+                    sites.push(site);
+                    id += 1;
+                }
+                Err(reason) => plan.skipped.push(Skipped {
+                    function,
+                    statement,
+                    reason,
+                }),
+            }
+        }
+        if !sites.is_empty() {
+            mark_carries(of, &mut sites);
+            plan.functions.push((function, sites));
+        }
+    }
+    plan
+}
+
+fn site(candidate: &Candidate<'_>, when: When, id: u32) -> Result<Site, Reason> {
+    let facts = candidate.facts;
+    let after = when == When::After;
+    let goes_on = match facts.flow() {
+        Flow::Next => true,
+        Flow::Call => !facts.never_returns(),
+        _ => false,
+    };
+    if after && !goes_on {
+        return Err(Reason::NothingAfter);
+    }
+    let guard = facts.guard_register();
+    if guard.is_none() && facts.guard().is_some() {
+        return Err(Reason::Guard);
+    }
+    let written = facts.registers().filter(|m| m.usage != Usage::Read);
+    let result = facts.parts().find(|(_, usage)| *usage == Usage::Write);
+    Ok(Site {
+        id,
+        function: candidate.function,
+        statement: candidate.statement,
+        when,
+        accesses: facts.memory().collect(),
+        guard: guard.map(|(place, negated)| (place.register, negated)),
+        result: result.map(|(operand, _)| operand),
+        overwritten: match after {
+            true => written.map(|m| m.place).collect(),
+            false => Vec::new(),
+        },
+        carry: None,
+    })
+}
+
+/// Notes at which sites the carry flag is needed later.
+fn mark_carries(of: FunctionFacts<'_>, sites: &mut [Site]) {
+    let live = carry::live(of);
+    if live.is_empty() {
+        return;
+    }
+    for site in sites {
+        let at = match site.when {
+            When::Before => Some(site.statement),
+            When::After => of.body().after(site.statement),
+        };
+        site.carry = at.and_then(|at| live.get(&at).copied());
+    }
+}

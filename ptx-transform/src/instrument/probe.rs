@@ -1,0 +1,317 @@
+//! What a probe is given: its place, the accesses there, and the means to write statements.
+
+use alloc::collections::BTreeMap;
+
+use ptx_ir::edit::{Draft, EditError, Editor};
+use ptx_ir::facts::MemoryAccess;
+use ptx_ir::{Body, LabelId, Module, Operand, RegId, Signatures, StmtId};
+use ptx_isa::{Control, EffectKind, Opcode, ScalarType};
+
+use super::carry;
+use super::error::Error;
+use super::function::Host;
+use super::plan::{Site, When};
+
+/// Where statements go.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Where {
+    /// Before the instruction.
+    Before,
+    /// After it, and after what was placed there.
+    After,
+    /// At the entry of the function.
+    Entry,
+}
+
+/// One probe while it is written: see the [module](super).
+pub struct Probe<'h, 'm> {
+    host: &'h mut Host<'m>,
+    site: &'h Site,
+    here: Where,
+    /// The last statement after the instruction.
+    last: StmtId,
+    /// The first and the last statement of the probe itself, where the carry flag has to be kept.
+    extent: Option<(StmtId, StmtId)>,
+    changes_carry: bool,
+    /// How many registers of each type are in use.
+    used: BTreeMap<ScalarType, u32>,
+    labels: BTreeMap<LabelId, Draft>,
+    /// The guard as it was before the instruction.
+    guard: Option<(RegId, bool)>,
+}
+
+impl<'h, 'm> Probe<'h, 'm> {
+    pub(super) fn new(host: &'h mut Host<'m>, site: &'h Site) -> Self {
+        Self {
+            host,
+            site,
+            here: match site.when {
+                When::Before => Where::Before,
+                When::After => Where::After,
+            },
+            last: site.statement,
+            extent: None,
+            changes_carry: false,
+            used: BTreeMap::new(),
+            labels: BTreeMap::new(),
+            guard: None,
+        }
+    }
+
+    /// The place: its number, the function, the instruction, the accesses.
+    pub fn site(&self) -> &'h Site {
+        self.site
+    }
+
+    /// The number of the place, as an operand.
+    pub fn id(&mut self) -> Operand {
+        self.host.editor.integer(i64::from(self.site.id))
+    }
+
+    /// An access of the instruction.
+    pub fn access(&self, nth: usize) -> Result<&'h MemoryAccess, Error> {
+        self.site
+            .accesses
+            .get(nth)
+            .ok_or(Error::Missing("place in the list"))
+    }
+
+    /// The editor, for constants and other operands. What is placed with it directly is not under the guard, and the carry
+    /// flag is not kept for it.
+    pub fn editor(&mut self) -> &mut Editor<'m> {
+        &mut self.host.editor
+    }
+
+    pub(super) fn body(&self) -> &Body {
+        self.host.editor.body()
+    }
+
+    pub(super) fn module(&self) -> &Module {
+        self.host.editor.module()
+    }
+
+    /// Whether the instruction may overwrite a register that the probe behind it reads.
+    pub(super) fn is_overwritten(&self, register: RegId) -> bool {
+        self.site.overwritten.iter().any(|p| p.register == register)
+    }
+
+    /// A register for this probe. Other probes use it again: it keeps nothing from one to the next.
+    pub fn register(&mut self, ty: ScalarType) -> Result<RegId, Error> {
+        let next = self.used.entry(ty).or_default();
+        let number = *next;
+        *next += 1;
+        Ok(self.host.register(ty, number)?)
+    }
+
+    /// A register that gets its value at the entry of the function, once for all probes that ask for the same key. What `make`
+    /// emits stands there, without a guard.
+    pub fn at_entry(
+        &mut self,
+        key: u32,
+        ty: ScalarType,
+        make: impl FnOnce(&mut Self, Operand) -> Result<(), Error>,
+    ) -> Result<Operand, Error> {
+        if let Some(&register) = self.host.kept.get(&key) {
+            return Ok(Operand::Reg(register));
+        }
+        let register = Operand::Reg(self.host.keep(ty, key)?);
+        let here = core::mem::replace(&mut self.here, Where::Entry);
+        let made = make(self, register);
+        self.here = here;
+        made.map(|()| register)
+    }
+
+    /// Runs something whose statements stand before the instruction, wherever the probe is: what the instruction overwrites is
+    /// there as it was.
+    pub(super) fn before<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let here = core::mem::replace(&mut self.here, Where::Before);
+        let done = f(self);
+        self.here = here;
+        done
+    }
+
+    /// Runs something where the probe is.
+    pub(super) fn here<T>(
+        &mut self,
+        f: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        f(self)
+    }
+
+    /// Emits an instruction under the guard of the one that is probed.
+    pub fn emit(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
+        match self.guard()? {
+            Some((register, negated)) if self.here != Where::Entry => {
+                let editor = &mut self.host.editor;
+                let draft = editor.guarded(register, negated, mnemonic, operands)?;
+                self.place_inst(mnemonic, draft)
+            }
+            _ => self.emit_always(mnemonic, operands),
+        }
+    }
+
+    /// Emits an instruction that is executed even where the guard does not hold: it must do no harm there.
+    pub fn emit_always(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
+        let draft = self.host.editor.inst(mnemonic, operands)?;
+        self.place_inst(mnemonic, draft)
+    }
+
+    /// Emits an instruction for the threads that have a predicate, and the guard.
+    pub fn emit_if(
+        &mut self,
+        predicate: RegId,
+        mnemonic: &str,
+        operands: &[Operand],
+    ) -> Result<(), Error> {
+        let both = self.and_guard(predicate)?;
+        let draft = self.host.editor.guarded(both, false, mnemonic, operands)?;
+        self.place_inst(mnemonic, draft)
+    }
+
+    /// The predicate together with the guard.
+    fn and_guard(&mut self, predicate: RegId) -> Result<RegId, Error> {
+        let Some((guard, negated)) = self.guard()? else {
+            return Ok(predicate);
+        };
+        let mut holds = guard;
+        if negated {
+            holds = self.register(ScalarType::Pred)?;
+            self.emit_always("not.pred", &[Operand::Reg(holds), Operand::Reg(guard)])?;
+        }
+        let both = self.register(ScalarType::Pred)?;
+        let operands = [both, predicate, holds].map(Operand::Reg);
+        self.emit_always("and.pred", &operands)?;
+        Ok(both)
+    }
+
+    /// The guard with the value that it had when the instruction began.
+    pub fn guard(&mut self) -> Result<Option<(RegId, bool)>, Error> {
+        let Some((register, negated)) = self.site.guard else {
+            return Ok(None);
+        };
+        if self.guard.is_none() {
+            let mut kept = register;
+            if self.is_overwritten(register) {
+                kept = self.register(ScalarType::Pred)?;
+                let operands = [kept, register].map(Operand::Reg);
+                self.before(|p| p.emit_always("mov.pred", &operands))?;
+            }
+            self.guard = Some((kept, negated));
+        }
+        Ok(self.guard)
+    }
+
+    /// Calls a function of the module whose parameters are registers, under the guard, and under a predicate if there is one.
+    pub fn call(
+        &mut self,
+        predicate: Option<RegId>,
+        function: Operand,
+        arguments: &[Operand],
+    ) -> Result<(), Error> {
+        let arguments = self.editor().list(arguments)?;
+        let call = word(Control::Call)?;
+        match predicate {
+            Some(predicate) => self.emit_if(predicate, call, &[function, arguments]),
+            None => self.emit(call, &[function, arguments]),
+        }
+    }
+
+    /// Aborts the kernel for the threads that have a predicate, and the guard.
+    pub fn trap_if(&mut self, predicate: RegId) -> Result<(), Error> {
+        self.emit_if(predicate, word(Control::Trap)?, &[])
+    }
+
+    /// A label for jumps within the probe.
+    pub fn label(&mut self) -> Result<Operand, Error> {
+        let (id, draft) = self.host.label()?;
+        self.labels.insert(id, draft);
+        Ok(Operand::Label(id))
+    }
+
+    /// Sets a label of this probe here.
+    pub fn place_label(&mut self, label: Operand) -> Result<(), Error> {
+        let draft = match label {
+            Operand::Label(id) => self.labels.remove(&id),
+            _ => None,
+        };
+        self.place(draft.ok_or(Error::Missing("label of this probe"))?)
+    }
+
+    fn place_inst(&mut self, mnemonic: &str, draft: Draft) -> Result<(), Error> {
+        if self.site.carry.is_some() && self.here != Where::Entry && !self.changes_carry {
+            self.changes_carry = match self.host.changes_carry.get(mnemonic) {
+                Some(&known) => known,
+                None => {
+                    let mut mnemonics = Signatures::new(None, 1);
+                    let sig = mnemonics.intern(mnemonic.as_bytes());
+                    let changes = carry::may_change(mnemonics.get(sig));
+                    self.host.changes_carry.insert(mnemonic.into(), changes);
+                    changes
+                }
+            };
+        }
+        self.place(draft)
+    }
+
+    fn place(&mut self, draft: Draft) -> Result<(), Error> {
+        let editor = &mut self.host.editor;
+        let id = match self.here {
+            Where::Entry => self.host.place_at_entry(draft)?,
+            Where::Before => editor.insert_before(self.site.statement, draft)?,
+            Where::After => {
+                self.last = editor.insert_after(self.last, draft)?;
+                self.last
+            }
+        };
+        let own = match self.site.when {
+            When::Before => Where::Before,
+            When::After => Where::After,
+        };
+        if self.here == own {
+            self.extent = Some((self.extent.map_or(id, |(first, _)| first), id));
+        }
+        Ok(())
+    }
+
+    /// Ends the probe: keeps the carry flag around it where that is needed.
+    pub(super) fn finish(mut self) -> Result<(), Error> {
+        if let Some((label, _)) = self.labels.first_key_value() {
+            let label = self.host.editor.body().labels.get(*label).map(|l| l.name);
+            let name = label.map(|n| self.host.editor.module().name(n).into());
+            return Err(EditError::Hidden(name.unwrap_or_default()).into());
+        }
+        let (Some(family), Some((first, last)), true) =
+            (self.site.carry, self.extent, self.changes_carry)
+        else {
+            return Ok(());
+        };
+        let saved = Operand::Reg(self.register(ScalarType::B32)?);
+        let nothing = Operand::Reg(self.register(ScalarType::B32)?);
+        let editor = &mut self.host.editor;
+        let (mnemonic, [a, b]) = family.save();
+        let save = editor.inst(mnemonic, &[saved, a, b])?;
+        editor.insert_before(first, save)?;
+        let (mnemonic, [a, b]) = family.restore(saved);
+        let restore = editor.inst(mnemonic, &[nothing, a, b])?;
+        editor.insert_after(last, restore)?;
+        Ok(())
+    }
+}
+
+/// The opcode without modifiers that does this to control flow.
+fn word(control: Control) -> Result<&'static str, Error> {
+    let does = |opcode: &&Opcode| {
+        let mut instructions = opcode.instructions().iter();
+        instructions.any(|i| {
+            let mut effects = i.forms().iter().flat_map(|f| f.effects());
+            i.words().is_empty() && effects.any(|e| e.kind == EffectKind::Control(control))
+        })
+    };
+    let opcode = Opcode::ALL.iter().find(does);
+    opcode
+        .map(|o| o.text())
+        .ok_or(Error::Missing("instruction"))
+}

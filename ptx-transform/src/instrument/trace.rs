@@ -1,0 +1,111 @@
+//! A trace of memory: who reads and writes what, where.
+
+use alloc::vec::Vec;
+
+use ptx_ir::facts::{MemoryAccess, Space};
+use ptx_ir::{Module, Operand};
+use ptx_isa::{Access, StateSpace};
+
+use super::error::Error;
+use super::plan::{Candidate, When};
+use super::probe::Probe;
+use super::record::Records;
+use super::{Report, instrument, with_code};
+
+/// Records every access to memory: see [`Records`] for what the host reads. What is read is recorded after its instruction,
+/// what is written before it, and what is both after it, with the old value. A vector makes a record for each element that is
+/// not dropped; where the value is not known, as of copies that run on their own, there is one with the value 0. A size of 0 is
+/// unknown.
+///
+/// ```
+/// use ptx_transform::instrument::{Records, Trace};
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n\t.reg .b64 a;\n\t.reg .f32 x;
+/// \tld.param.u64 a, [p];\n\tld.global.f32 x, [a+4];\n\tret;\n}\n";
+/// let module = ptx_parse::parse(text).module;
+/// let trace = Trace { records: Records { name: "trace".into(), capacity: 1 << 16 }, spaces: Trace::MEMORY.into() };
+/// let (traced, report) = trace.apply(&module)?;
+/// assert_eq!(report.sites.len(), 1);
+/// let text = String::from_utf8(ptx_print::verbatim(&traced))?;
+/// assert!(text.contains("call trace_record, (0, 4, "), "{text}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trace {
+    /// Where records go.
+    pub records: Records,
+    /// The accesses that are recorded: those in these spaces.
+    pub spaces: Vec<Space>,
+}
+
+impl Trace {
+    /// What is memory of a kernel's own: without parameters and constants.
+    pub const MEMORY: [Space; 4] = [
+        Space::Generic,
+        Space::State(StateSpace::Global),
+        Space::State(StateSpace::Shared),
+        Space::State(StateSpace::Local),
+    ];
+
+    /// The module with its trace.
+    pub fn apply(&self, module: &Module) -> Result<(Module, Report), Error> {
+        let mut module = with_code(module, &self.records.code(module))?;
+        let function = self.records.function(&module);
+        let function = function.ok_or(Error::Missing("function to record it"))?;
+        let own = alloc::format!("{}_record", self.records.name);
+        let own = module.function(&own);
+        let report = instrument(
+            &mut module,
+            |c| self.select(c).filter(|_| Some(c.function) != own),
+            |probe| self.probe(probe, function),
+        )?;
+        Ok((module, report))
+    }
+
+    fn select(&self, candidate: &Candidate<'_>) -> Option<When> {
+        let mut when = None;
+        for access in candidate.facts.memory().filter(|a| self.covers(a)) {
+            let after = access.data.is_some() && access.reads();
+            when = if after {
+                Some(When::After)
+            } else {
+                when.or(Some(When::Before))
+            };
+        }
+        when
+    }
+
+    fn covers(&self, access: &MemoryAccess) -> bool {
+        let space = match access.space {
+            Space::State(space) => Space::State(space.base()),
+            other => other,
+        };
+        access.operand.is_some() && access.access != Access::None && self.spaces.contains(&space)
+    }
+
+    fn probe(&self, probe: &mut Probe<'_, '_>, function: Operand) -> Result<(), Error> {
+        for (access, nth) in probe.site().accesses.iter().zip(0..) {
+            if !self.covers(access) {
+                continue;
+            }
+            let Some(address) = probe.address(nth)? else {
+                continue;
+            };
+            let values = probe.values(nth)?;
+            if values.is_empty() {
+                let size = probe.size(nth)?.unwrap_or(Operand::Small(0));
+                let operands = [size, address, Operand::Small(0)];
+                self.records.append(probe, None, function, operands)?;
+            }
+            for value in values {
+                let place = match i64::try_from(value.offset) {
+                    Ok(0) | Err(_) => address,
+                    Ok(offset) => probe.plus(address, offset)?,
+                };
+                let size = probe.editor().integer(value.bytes as i64);
+                let operands = [size, place, value.bits];
+                self.records.append(probe, None, function, operands)?;
+            }
+        }
+        Ok(())
+    }
+}

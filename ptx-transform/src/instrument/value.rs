@@ -1,0 +1,195 @@
+//! The values that an access reads or writes.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_ir::constant::ConstKind;
+use ptx_ir::{Operand, Selector};
+use ptx_isa::{Access, ScalarType, TypeKind};
+
+use super::error::Error;
+use super::plan::When;
+use super::probe::Probe;
+
+/// A piece of what an access reads or writes, of at most 8 bytes.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Value {
+    /// How far behind the address of the access it lies, in bytes.
+    pub offset: u64,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// Its bits: a register of 64 bits or a number. Above its bytes they are as the register has them, or 0.
+    pub bits: Operand,
+}
+
+/// The bytes of the largest value that a register of 64 bits holds.
+const LARGEST: u64 = 8;
+
+impl Probe<'_, '_> {
+    /// What an access reads or writes, element by element; without those that are dropped (`_`). Empty where nothing is there
+    /// yet, before a load, and where the instruction does not say how its registers lie in memory. After an atomic operation that
+    /// returns the old value it is that, else its operand.
+    pub fn values(&mut self, nth: usize) -> Result<Vec<Value>, Error> {
+        let access = *self.access(nth)?;
+        let (Some((mut data, usage)), Some(bytes)) = (access.data, access.bytes) else {
+            return Ok(Vec::new());
+        };
+        let after = self.site().when == When::After;
+        let mut result = usage.writes() || usage.may_write();
+        if access.access == Access::Atomic
+            && after
+            && let Some(old) = self.site().result.filter(|r| *r != Operand::Sink)
+        {
+            (data, result) = (old, true);
+        }
+        if result && !after && !usage.reads() {
+            return Ok(Vec::new());
+        }
+        let elements = self.elements(data)?;
+        let size = bytes / (elements.len() as u64).max(1);
+        let mut values = Vec::new();
+        for (element, n) in elements.into_iter().zip(0..) {
+            let offset = n * size;
+            let pieces = |p: &mut Self| p.pieces(element, offset, size, &mut values);
+            if !result && self.mentions_overwritten(element) {
+                self.before(pieces)?;
+            } else {
+                self.here(pieces)?;
+            }
+        }
+        Ok(values)
+    }
+
+    /// The elements of a vector, those of a vector register too.
+    fn elements(&mut self, data: Operand) -> Result<Vec<Operand>, Error> {
+        let body = self.body();
+        let length = match data {
+            Operand::Vector(id) => return Ok(body.pool.list(id).to_vec()),
+            Operand::Reg(id) => {
+                let decl = body.registers.get(id).map(|r| r.decl);
+                decl.and_then(|d| body.reg_decls.get(d))
+                    .map_or(1, |d| d.vector)
+            }
+            _ => 1,
+        };
+        if length < 2 {
+            return Ok(alloc::vec![data]);
+        }
+        let names = ["x", "y", "z", "w"].into_iter().take(length.into());
+        let selectors = names.filter_map(|n| Selector::from_text(n.as_bytes()));
+        let lanes = selectors.map(|s| Ok(self.editor().lane(data, s)?));
+        lanes.collect()
+    }
+
+    /// The bits of one element.
+    fn pieces(
+        &mut self,
+        element: Operand,
+        offset: u64,
+        bytes: u64,
+        values: &mut Vec<Value>,
+    ) -> Result<(), Error> {
+        let Some(ty) = self.register_type(element) else {
+            let bits = self.constant_bits(element, bytes)?;
+            values.extend(bits.map(|bits| Value {
+                offset,
+                bytes,
+                bits,
+            }));
+            return Ok(());
+        };
+        if ty.bits() > 64 {
+            let halves = [
+                self.register(ScalarType::B64)?,
+                self.register(ScalarType::B64)?,
+            ];
+            let pair = self.editor().vector(&halves.map(Operand::Reg))?;
+            self.emit_always(&format!("mov.b{}", ty.bits()), &[pair, element])?;
+            for (half, n) in halves.into_iter().zip(0..) {
+                values.push(Value {
+                    offset: offset + n * LARGEST,
+                    bytes: LARGEST,
+                    bits: Operand::Reg(half),
+                });
+            }
+            return Ok(());
+        }
+        let bits = match ty {
+            ScalarType::Pred => return Ok(()),
+            _ => self.bits_of_register(element, ty)?,
+        };
+        // A wide element in a narrow vector: what is there counts.
+        values.push(Value {
+            offset,
+            bytes: bytes.min(LARGEST),
+            bits,
+        });
+        Ok(())
+    }
+
+    /// The bits of a register in one of 64 bits without a type.
+    fn bits_of_register(&mut self, register: Operand, ty: ScalarType) -> Result<Operand, Error> {
+        let untyped = match ty.bits() {
+            8 => None,
+            16 => Some(ScalarType::B16),
+            32 => Some(ScalarType::B32),
+            _ => Some(ScalarType::B64),
+        };
+        let converts = ty.is_integer() || ty.kind() == TypeKind::Bits;
+        let mut plain = register;
+        // Conversions ask for the type that instructions have, moves do not.
+        if let Some(untyped) = untyped.filter(|_| !converts || !matches!(register, Operand::Reg(_)))
+        {
+            plain = Operand::Reg(self.register(untyped)?);
+            self.emit_always(&format!("mov{}", untyped.text()), &[plain, register])?;
+        }
+        if ty.bits() == 64 {
+            return Ok(plain);
+        }
+        let wide = Operand::Reg(self.register(ScalarType::B64)?);
+        self.emit_always(&format!("cvt.u64.u{}", ty.bits()), &[wide, plain])?;
+        Ok(wide)
+    }
+
+    /// The bits of what is no register; `None` for what is dropped.
+    fn constant_bits(&mut self, operand: Operand, bytes: u64) -> Result<Option<Operand>, Error> {
+        let value = match operand {
+            Operand::Small(n) => i64::from(n) as u64,
+            Operand::Imm(id) => match self.body().pool.immediate(id).map(|i| i.value) {
+                Some(v) if v.kind() == ConstKind::Double && bytes == 4 => {
+                    u64::from((f64::from_bits(v.bits()) as f32).to_bits())
+                }
+                Some(v) if v.kind() != ConstKind::Invalid => v.bits(),
+                _ => return Ok(None),
+            },
+            Operand::Symbol(_) | Operand::Var(_) | Operand::Address(_) | Operand::Special(_) => {
+                return self.moved(operand, bytes);
+            }
+            Operand::Lane(_, at) if matches!(self.body().pool.get(at), Operand::Special(_)) => {
+                return self.moved(operand, bytes);
+            }
+            _ => return Ok(None),
+        };
+        let kept = match bytes {
+            1..8 => value & ((1 << (8 * bytes)) - 1),
+            _ => value,
+        };
+        let bits = match i64::try_from(kept) {
+            Ok(n) => self.editor().integer(n),
+            Err(_) => self.editor().constant(&format!("{kept:#x}"))?,
+        };
+        Ok(Some(bits))
+    }
+
+    /// A name or a special register, in 64 bits.
+    fn moved(&mut self, operand: Operand, bytes: u64) -> Result<Option<Operand>, Error> {
+        let ty = match bytes {
+            4 => ScalarType::B32,
+            8 => ScalarType::B64,
+            _ => return Ok(None),
+        };
+        let register = Operand::Reg(self.register(ty)?);
+        self.emit_always(&format!("mov{}", ty.text()), &[register, operand])?;
+        self.widened(register).map(Some)
+    }
+}

@@ -1,0 +1,495 @@
+//! The text of the one module.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_ir::edit::OffsetMap;
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{
+    Code, DeclId, Diagnostic, FuncId, Item, ItemId, Limits, Linkage, Module, Span, Statement,
+};
+use ptx_isa::Directive;
+
+use super::globals::{self, Global, Name, Role, Variable, What};
+use super::header::Header;
+use super::order::{self, Declares, Piece};
+use super::{LinkDiagnostic, LinkOptions, Linked, about, files};
+use crate::Splices;
+use crate::chunks::{Chunk, Chunks};
+use crate::declarators::Declaration;
+use crate::extract::directive;
+use crate::heads::{head, linkage};
+
+/// Whether a directive belongs to the header.
+pub(super) fn is_header(directive: Directive) -> bool {
+    matches!(
+        directive,
+        Directive::Version | Directive::Target | Directive::AddressSize
+    )
+}
+
+/// A name that several modules have.
+struct Shared {
+    /// Which of them has the definition that stays.
+    winner: Option<usize>,
+    /// A declaration of that.
+    forward: Vec<u8>,
+    /// The largest alignment that one of them asks for.
+    align: i64,
+}
+
+/// Puts modules together that agree.
+pub(super) fn emit(
+    modules: &[&Module],
+    header: &Header,
+    options: &LinkOptions<'_>,
+) -> Result<Linked, LinkDiagnostic> {
+    let chunks: Vec<Chunks> = modules.iter().map(|m| Chunks::of(m)).collect();
+    let mut work = Work {
+        modules,
+        shared: BTreeMap::new(),
+        hidden: options.hide.iter().copied().collect(),
+        splices: modules.iter().map(|_| Splices::new()).collect(),
+        declared: BTreeSet::new(),
+        forwarded: BTreeSet::new(),
+        pragmas: BTreeMap::new(),
+    };
+    let all = globals::shared(modules);
+    let winners: BTreeMap<Name<'_>, Option<usize>> = all
+        .iter()
+        .map(|(name, of)| (*name, globals::winner(modules, of)))
+        .collect();
+    let declares = declares(modules, &chunks, &winners);
+    work.resolve(&all, &winners, &chunks, &declares);
+    let order = order::merge(modules, &chunks, &declares);
+    let dropped: BTreeSet<(usize, usize)> = files::unite(modules, &chunks, &mut work.splices)
+        .into_iter()
+        .map(|p| (p.input, p.chunk))
+        .collect();
+    let with_debug = modules.iter().any(|m| !m.sections.is_empty());
+    if let (Some(module), Some(splices)) = (modules.first(), work.splices.first_mut()) {
+        header.write(module, header.debug && with_debug, splices);
+    }
+    for piece in &order {
+        let chunk = chunks.get(piece.input).and_then(|c| c.all.get(piece.chunk));
+        if let Some(chunk) = chunk {
+            if dropped.contains(&(piece.input, piece.chunk)) {
+                work.hollow(piece.input, chunk);
+            } else {
+                work.chunk(piece.input, chunk);
+            }
+        }
+    }
+    let notes = work.notes();
+    work.copy(&chunks, &order, notes)
+}
+
+/// Which chunks declare names that other modules have.
+fn declares<'m>(
+    modules: &[&'m Module],
+    chunks: &[Chunks],
+    winners: &BTreeMap<Name<'m>, Option<usize>>,
+) -> Declares<'m> {
+    let mut all = Declares::new();
+    for (input, (module, chunks)) in modules.iter().zip(chunks).enumerate() {
+        let mut of: BTreeMap<usize, Vec<(Name<'_>, bool)>> = BTreeMap::new();
+        for (i, chunk) in chunks.all.iter().enumerate() {
+            for name in names(module, chunk.item) {
+                if let Some(winner) = winners.get(&name) {
+                    of.entry(i)
+                        .or_default()
+                        .push((name, *winner == Some(input)));
+                }
+            }
+        }
+        all.push(of);
+    }
+    all
+}
+
+/// The first declaration of each function at module level, which has the linkage.
+fn first_functions<'m>(
+    modules: &[&'m Module],
+    chunks: &[Chunks],
+    declares: &Declares<'m>,
+) -> BTreeMap<(usize, &'m str), ItemId> {
+    let mut found = BTreeMap::new();
+    for (input, ((module, chunks), declares)) in
+        modules.iter().zip(chunks).zip(declares).enumerate()
+    {
+        for chunk in declares.keys().filter_map(|c| chunks.all.get(*c)) {
+            if let Item::Function(id) = chunk.item
+                && let Some(f) = module.functions.get(id)
+            {
+                let name = module.name(f.name);
+                found.entry((input, name)).or_insert(chunk.id);
+            }
+        }
+    }
+    found
+}
+
+/// The names that an item declares.
+fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
+    match item {
+        Item::Function(id) => {
+            let inner = module.body(id).into_iter().flat_map(|b| b.statements());
+            let inner = inner.filter_map(|(_, s)| match s {
+                Statement::Function(id) => Some(id),
+                _ => None,
+            });
+            let all = inner.chain([id]).filter_map(|id| module.functions.get(id));
+            all.map(|f| (module.name(f.name), false)).collect()
+        }
+        Item::Decl(id) => {
+            let all = module.declarations.declarators(id).iter();
+            all.map(|d| globals::declared(module, d)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+struct Work<'m, 'o> {
+    modules: &'m [&'m Module],
+    shared: BTreeMap<Name<'m>, Shared>,
+    hidden: BTreeSet<&'o str>,
+    splices: Vec<Splices>,
+    /// What the text has declared so far, of the shared names.
+    declared: BTreeSet<Name<'m>>,
+    /// What was declared before its definition.
+    forwarded: BTreeSet<Name<'m>>,
+    /// Pragmas of the module, with where they stand and how many modules have them.
+    pragmas: BTreeMap<&'m [u8], (usize, Span, BTreeSet<usize>)>,
+}
+
+impl<'m> Work<'m, '_> {
+    fn resolve(
+        &mut self,
+        all: &BTreeMap<Name<'m>, Vec<(usize, Global)>>,
+        winners: &BTreeMap<Name<'m>, Option<usize>>,
+        chunks: &[Chunks],
+        declares: &Declares<'m>,
+    ) {
+        let first = first_functions(self.modules, chunks, declares);
+        // A declaration with many names is read once.
+        let mut read: BTreeMap<(usize, ItemId), Declaration> = BTreeMap::new();
+        for (name, of) in all {
+            let winner = winners.get(name).copied().flatten();
+            let variables = of.iter().filter_map(|(input, g)| {
+                let module = self.modules.get(*input)?;
+                Some(Variable::of(module, g)?.alignment())
+            });
+            let align = variables.max().unwrap_or(0);
+            let forward = of.iter().find(|(i, _)| Some(*i) == winner);
+            let forward = forward.and_then(|&(input, global)| {
+                let module = *self.modules.get(input)?;
+                match global.what {
+                    What::Variable(_, i) => read
+                        .entry((input, global.item))
+                        .or_insert_with(|| Declaration::read(module, module.span(global.item)))
+                        .external(module, i),
+                    What::Function(_) => {
+                        let first = first.get(&(input, name.0));
+                        let item = first.copied().unwrap_or(global.item);
+                        Some(head(module, item, self.hidden.contains(name.0)))
+                    }
+                }
+            });
+            let shared = Shared {
+                winner,
+                forward: forward.unwrap_or_default(),
+                align,
+            };
+            self.shared.insert(*name, shared);
+        }
+    }
+
+    fn splices(&mut self, input: usize) -> Option<&mut Splices> {
+        self.splices.get_mut(input)
+    }
+
+    /// Decides about a chunk.
+    fn chunk(&mut self, input: usize, chunk: &Chunk) {
+        let Some(&module) = self.modules.get(input) else {
+            return;
+        };
+        match chunk.item {
+            Item::Function(id) => self.function(input, module, chunk, id),
+            Item::Decl(id) => self.declaration(input, module, chunk, id),
+            item => match directive(module, item) {
+                Some(d) if is_header(d) && input > 0 => self.hollow(input, chunk),
+                Some(Directive::Pragma) => {
+                    let text = chunk.span.of(module.source());
+                    let entry = self.pragmas.entry(text);
+                    let (.., inputs) =
+                        entry.or_insert_with(|| (input, chunk.span, BTreeSet::new()));
+                    let again = !inputs.is_empty();
+                    inputs.insert(input);
+                    if again {
+                        self.hollow(input, chunk);
+                    }
+                }
+                _ => {}
+            },
+        }
+    }
+
+    /// Takes a statement away and leaves the comments around it.
+    fn hollow(&mut self, input: usize, chunk: &Chunk) {
+        let Some(&module) = self.modules.get(input) else {
+            return;
+        };
+        let blank = |span: Span| {
+            let text = span.of(module.source());
+            text.iter().all(u8::is_ascii_whitespace)
+        };
+        let before = Span::new(chunk.own, chunk.span.start);
+        let behind = Span::new(chunk.span.end, chunk.end);
+        let start = if blank(before) {
+            chunk.own
+        } else {
+            chunk.span.start
+        };
+        let end = if blank(behind) {
+            chunk.end
+        } else {
+            chunk.span.end
+        };
+        if let Some(splices) = self.splices(input) {
+            splices.remove(Span::new(start, end));
+        }
+    }
+
+    /// Whether a declaration stays: what is defined in its own module, and the first of what nobody defines.
+    fn stays(&mut self, input: usize, name: Name<'m>) -> bool {
+        let Some(shared) = self.shared.get(&name) else {
+            return true;
+        };
+        let first = !self.declared.contains(&name);
+        let stays = match shared.winner {
+            Some(winner) => winner == input,
+            None => first,
+        };
+        if stays {
+            self.declared.insert(name);
+        }
+        stays
+    }
+
+    /// A declaration for what stands further down, if there is none so far.
+    fn forward(&mut self, name: Name<'m>) -> Option<Vec<u8>> {
+        if !self.declared.insert(name) {
+            return None;
+        }
+        self.forwarded.insert(name);
+        self.shared.get(&name).map(|s| s.forward.clone())
+    }
+
+    fn function(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: FuncId) {
+        let Some(function) = module.functions.get(id) else {
+            return;
+        };
+        let name = (module.name(function.name), false);
+        if !self.stays(input, name) {
+            let forward = self.forward(name);
+            match (forward, self.splices.get_mut(input)) {
+                (Some(text), Some(splices)) => splices.replace(chunk.span, text),
+                (None, Some(splices)) if function.body.is_some() => splices.remove(chunk.removal()),
+                _ => self.hollow(input, chunk),
+            }
+            return;
+        }
+        if self.hidden.contains(name.0) && function.linkage == Some(Linkage::Visible) {
+            self.hide(input, module, chunk);
+        }
+        let Some(body) = module.body(id) else { return };
+        for (stmt, statement) in body.statements() {
+            let Statement::Function(inner) = statement else {
+                continue;
+            };
+            let inner = module.functions.get(inner);
+            let inner = inner.map(|f| (module.name(f.name), false));
+            let Some(inner) = inner.filter(|n| !self.stays(input, *n)) else {
+                continue;
+            };
+            let text = self.forward(inner).unwrap_or_default();
+            if let Some(splices) = self.splices(input) {
+                splices.replace(body.source_span(stmt), text);
+            }
+        }
+    }
+
+    fn declaration(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: DeclId) {
+        let declarators = module.declarations.declarators(id);
+        let names: Vec<Name<'m>> = declarators
+            .iter()
+            .map(|d| globals::declared(module, d))
+            .collect();
+        let stays: Vec<bool> = names.iter().map(|n| self.stays(input, *n)).collect();
+        let gone = names.iter().zip(&stays).filter(|(_, stays)| !**stays);
+        let mut forwards: Vec<u8> = Vec::new();
+        for (name, _) in gone {
+            if let Some(text) = self.forward(*name) {
+                forwards.extend(text);
+                forwards.push(b'\n');
+            }
+        }
+        if stays.contains(&true) {
+            self.visible_declaration(input, module, chunk, id, &names, &stays);
+        }
+        if !stays.contains(&false) {
+            return;
+        }
+        let linkage = module.declarations.decls.get(id).and_then(|d| d.linkage);
+        let Some(splices) = self.splices.get_mut(input) else {
+            return;
+        };
+        let declaration = Declaration::read(module, chunk.span);
+        if !declaration.replace(splices, chunk.span, &stays, &forwards) {
+            if linkage == Some(Linkage::Extern) {
+                self.hollow(input, chunk);
+            } else {
+                splices.remove(chunk.removal());
+            }
+        }
+    }
+
+    /// What stays of a declaration: its linkage, and its alignment.
+    fn visible_declaration(
+        &mut self,
+        input: usize,
+        module: &'m Module,
+        chunk: &Chunk,
+        id: DeclId,
+        names: &[Name<'m>],
+        stays: &[bool],
+    ) {
+        let Some(decl) = module.declarations.decls.get(id) else {
+            return;
+        };
+        let hidden = |n: &Name<'_>| self.hidden.contains(n.0) && !self.forwarded.contains(n);
+        if decl.linkage == Some(Linkage::Visible) && names.iter().all(hidden) {
+            self.hide(input, module, chunk);
+        }
+        let kept = names.iter().enumerate().zip(stays).filter(|(_, s)| **s);
+        let wanted = kept.filter_map(|((i, name), _)| {
+            let of = Global {
+                symbol: ptx_ir::SymbolId::new(0),
+                role: Role::Private,
+                item: chunk.id,
+                what: What::Variable(id, i),
+            };
+            let own = Variable::of(module, &of)?.alignment();
+            let wanted = self.shared.get(name)?.align;
+            (wanted > own).then_some(wanted)
+        });
+        if let Some(wanted) = wanted.max()
+            && let Some(splices) = self.splices.get_mut(input)
+        {
+            let declaration = Declaration::read(module, chunk.span);
+            align(module, declaration.prefix, wanted, splices);
+        }
+    }
+
+    /// Takes the linkage of an item away.
+    fn hide(&mut self, input: usize, module: &Module, chunk: &Chunk) {
+        if let (Some(at), Some(splices)) = (linkage(module, chunk.span), self.splices(input)) {
+            splices.remove(at);
+        }
+    }
+
+    /// Pragmas that not all modules have.
+    fn notes(&self) -> Vec<LinkDiagnostic> {
+        let of = self.pragmas.values();
+        let of = of.filter(|(.., inputs)| inputs.len() < self.modules.len());
+        of.map(|(input, span, _)| {
+            let message = "this pragma holds for the other modules, too, from now on";
+            about(
+                *input,
+                Diagnostic::warning(Code::SpreadingPragma, *span, message),
+            )
+        })
+        .collect()
+    }
+
+    /// Writes the chunks in their order.
+    fn copy(
+        mut self,
+        chunks: &[Chunks],
+        order: &[Piece],
+        notes: Vec<LinkDiagnostic>,
+    ) -> Result<Linked, LinkDiagnostic> {
+        let mut text = Vec::new();
+        let mut maps: Vec<OffsetMap> = self.modules.iter().map(|_| OffsetMap::new()).collect();
+        for splices in &mut self.splices {
+            splices.sort();
+        }
+        let mut last: Option<usize> = None;
+        for piece in order {
+            let (Some(chunks), Some(module)) =
+                (chunks.get(piece.input), self.modules.get(piece.input))
+            else {
+                continue;
+            };
+            let source = module.source();
+            let mut stretch = match chunks.all.get(piece.chunk) {
+                Some(chunk) => chunk.whole(),
+                None => Span::new(chunks.tail, source.len() as u32),
+            };
+            // Only a text may begin with a mark, not the middle of one.
+            if stretch.start == 0 && piece.input > 0 && source.starts_with("\u{feff}".as_bytes()) {
+                stretch.start = 3;
+            }
+            let before = text.len();
+            if last.is_some_and(|l| l != piece.input) && text.last().is_some_and(|b| *b != b'\n') {
+                text.push(b'\n');
+            }
+            let start = text.len();
+            if let (Some(splices), Some(map)) =
+                (self.splices.get(piece.input), maps.get_mut(piece.input))
+            {
+                splices.copy(source, stretch, &mut text, map);
+            }
+            if text.len() == start {
+                text.truncate(before);
+            } else {
+                last = Some(piece.input);
+            }
+            if text.len() > Limits::default().source_bytes {
+                let message = format!("the modules have more than {} bytes together", text.len());
+                let d = Diagnostic::error(Code::SourceTooLarge, stretch, message);
+                return Err(about(piece.input, d));
+            }
+        }
+        Ok(Linked { text, maps, notes })
+    }
+}
+
+/// Gives a declaration an alignment.
+fn align(module: &Module, prefix: Span, wanted: i64, splices: &mut Splices) {
+    let text = prefix.of(module.source());
+    let (mut found, mut vector) = (false, false);
+    let mut place = None;
+    for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
+        let at = token.span.shifted(prefix.start);
+        match (token.kind, token.span.of(text)) {
+            (TokenKind::DotWord, b".align") => found = true,
+            (TokenKind::Integer, _) if found => {
+                splices.replace(at, format!("{wanted}"));
+                return;
+            }
+            // In front of the type, and of the `.v4` before that.
+            (TokenKind::DotWord, word) => {
+                if !vector {
+                    place = Some(at.start);
+                }
+                vector = word.starts_with(b".v");
+            }
+            _ => {}
+        }
+    }
+    if let Some(place) = place {
+        splices.insert(place, format!(".align {wanted} "));
+    }
+}

@@ -1,0 +1,190 @@
+//! One header from several. Manual 11.1.
+
+use alloc::format;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Code, Diagnostic, Item, Module, Operand, Severity, Span};
+use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
+use ptx_verify::Options;
+
+use super::{LinkDiagnostic, about};
+use crate::Splices;
+
+/// What the header of the result says.
+pub(super) struct Header {
+    version: PtxVersion,
+    target: Option<Target>,
+    /// Whether one of the modules is made for a debugger.
+    pub(super) debug: bool,
+}
+
+/// The places of a directive.
+fn places(module: &Module, directive: Directive) -> impl Iterator<Item = Span> + '_ {
+    let all = module.items().filter(move |(_, item)| match item {
+        Item::Directive(id) => {
+            let d = module.directives.get(*id);
+            d.is_some_and(|d| d.directive == directive)
+        }
+        _ => false,
+    });
+    all.map(|(id, _)| module.span(id))
+}
+
+/// Where a directive stands, or the start of the text.
+fn place(module: &Module, directive: Directive) -> Span {
+    places(module, directive).next().unwrap_or_default()
+}
+
+fn options(module: &Module) -> impl Iterator<Item = TargetOption> + '_ {
+    let targets = module.directives.values();
+    let targets = targets.filter(|d| d.directive == Directive::Target);
+    let args = targets.flat_map(|d| module.pool.slice(d.args));
+    args.filter_map(|a| match a {
+        Operand::Name(id) => TargetOption::from_text(module.name_bytes(*id)),
+        _ => None,
+    })
+}
+
+/// The header of all modules, or why there is none.
+pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Header> {
+    let versions = modules.iter().filter_map(|m| m.header.version);
+    let version = versions.max()?;
+    let target = target(modules, found);
+    address_sizes(modules, found);
+    let debug = modules
+        .iter()
+        .any(|m| options(m).any(|o| o == TargetOption::Debug));
+    for option in [TargetOption::TexmodeIndependent, TargetOption::MapF64ToF32] {
+        let has = |m: &&Module| options(m).any(|o| o == option);
+        let (with, without) = (
+            modules.iter().position(has),
+            modules.iter().position(|m| !has(m)),
+        );
+        if let (Some(with), Some(without)) = (with, without)
+            && let (Some(a), Some(b)) = (modules.get(with), modules.get(without))
+        {
+            let message = format!("this module is written for `{option}`, and another one is not");
+            let (at, other) = (place(a, Directive::Target), place(b, Directive::Target));
+            let d = Diagnostic::error(Code::DifferentOptions, at, message);
+            found.push(about(with, d).with(without, other, "this one"));
+        }
+    }
+    let floor = target.map_or(version, Target::min_version);
+    let header = Header {
+        version: version.max(floor),
+        target,
+        debug,
+    };
+    for (input, module) in modules.iter().enumerate() {
+        header.judge(input, module, found);
+    }
+    Some(header)
+}
+
+/// The least target that has what all ask for.
+fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target> {
+    let targets = || modules.iter().filter_map(|m| m.header.target);
+    let (mut input, mut highest) = (0, modules.first()?.header.target?);
+    for (i, module) in modules.iter().enumerate() {
+        let Some(target) = module.header.target else {
+            continue;
+        };
+        if target.implies(highest) {
+            (input, highest) = (i, target);
+        }
+    }
+    if targets().all(|t| highest.implies(t)) {
+        return Some(highest);
+    }
+    // None of them: there may be one that has what both a family and a newer chip have.
+    let all = Target::ALL.iter().copied();
+    let having: Vec<Target> = all.filter(|c| targets().all(|t| c.implies(t))).collect();
+    let mut least = having.iter().copied();
+    if let Some(least) = least.find(|c| having.iter().all(|other| other.implies(*c))) {
+        return Some(least);
+    }
+    let other = modules.iter().position(|m| {
+        let target = m.header.target;
+        target.is_some_and(|t| !highest.implies(t))
+    });
+    if let Some(other) = other
+        && let (Some(a), Some(b)) = (modules.get(input), modules.get(other))
+        && let Some(second) = b.header.target
+    {
+        let message = format!("no target has what `{highest}` and what `{second}` has");
+        let at = place(a, Directive::Target);
+        let d = Diagnostic::error(Code::DifferentTargets, at, message);
+        let at = place(b, Directive::Target);
+        found.push(about(input, d).with(other, at, format!("`{second}` here")));
+    }
+    None
+}
+
+fn address_sizes(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
+    let size = |m: &Module| m.header.address_size.unwrap_or(32);
+    let Some((first, rest)) = modules.split_first() else {
+        return;
+    };
+    for (i, module) in (1..).zip(rest) {
+        let (a, b) = (size(first), size(module));
+        if a != b {
+            let message = format!("addresses have {b} bits here and {a} in another module");
+            let at = place(module, Directive::AddressSize);
+            let d = Diagnostic::error(Code::DifferentAddressSizes, at, message);
+            let at = place(first, Directive::AddressSize);
+            found.push(about(i, d).with(0, at, format!("{a} bits here")));
+        }
+    }
+}
+
+impl Header {
+    /// What is no more legal under this header.
+    fn judge(&self, input: usize, module: &Module, found: &mut Vec<LinkDiagnostic>) {
+        let own = (module.header.version, module.header.target);
+        if own == (Some(self.version), self.target) || self.target.is_none() {
+            return;
+        }
+        let options = Options::new(Some(self.version), self.target);
+        let header: Vec<Span> = [Directive::Version, Directive::Target]
+            .into_iter()
+            .flat_map(|d| places(module, d))
+            .collect();
+        for d in ptx_verify::verify(module, &options) {
+            let old = header
+                .iter()
+                .any(|h| h.start <= d.span.start && d.span.start < h.end);
+            if d.severity == Severity::Error && !old {
+                found.push(about(input, d));
+            }
+        }
+    }
+
+    /// Makes the header of the first module this one.
+    pub(super) fn write(&self, module: &Module, debug: bool, splices: &mut Splices) {
+        let mut token = |directive, wanted: &dyn Fn(TokenKind, &[u8]) -> bool, new: &str| {
+            let span = place(module, directive);
+            let text = span.of(module.source());
+            let mut tokens = Lexer::fragment(text);
+            let found = tokens.find(|t| wanted(t.kind, t.span.of(text)));
+            if let Some(t) = found.filter(|t| t.span.of(text) != new.as_bytes()) {
+                splices.replace(t.span.shifted(span.start), new);
+            }
+        };
+        let number = |kind, _: &[u8]| matches!(kind, TokenKind::Decimal | TokenKind::Integer);
+        token(Directive::Version, &number, &self.version.to_string());
+        if let Some(target) = self.target.filter(|t| module.header.target != Some(*t)) {
+            let name =
+                |kind, text: &[u8]| kind == TokenKind::Ident && Target::from_name(text).is_some();
+            token(Directive::Target, &name, target.text());
+        }
+        let last = places(module, Directive::Target).last().unwrap_or_default();
+        let option = crate::debug::option(module, last);
+        match (debug, option) {
+            (true, None) => splices.insert(last.end, ", debug"),
+            (false, Some(at)) => splices.remove(at),
+            _ => {}
+        }
+    }
+}

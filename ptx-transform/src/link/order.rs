@@ -1,0 +1,82 @@
+//! The order of what several modules have: that of each of them, and before a use stands the declaration.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::{Item, Module};
+
+use super::globals::Name;
+use crate::chunks::Chunks;
+use crate::extract::directive;
+
+/// A chunk of a module.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    pub(super) input: usize,
+    /// Which chunk; as many as there are for the text behind the last.
+    pub(super) chunk: usize,
+}
+
+/// The names that a chunk declares and other modules have, too, each with whether the definition that stays is there.
+pub(super) type Declares<'m> = Vec<BTreeMap<usize, Vec<(Name<'m>, bool)>>>;
+
+/// Lays the chunks of the modules in one order. Chunks that stand around the declaration of a name in one module stand around
+/// its definition in the other.
+pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<'_>) -> Vec<Piece> {
+    let mut order: Vec<Piece> = Vec::new();
+    for (input, (own, names)) in chunks.iter().zip(declares).enumerate() {
+        let pieces = (0..=own.all.len()).map(|chunk| Piece { input, chunk });
+        if input == 0 {
+            order.extend(pieces);
+            continue;
+        }
+        let header = header_end(modules, chunks);
+        let mut placed: BTreeMap<Name<'_>, usize> = BTreeMap::new();
+        for (at, piece) in order.iter().enumerate() {
+            let of = declares.get(piece.input).and_then(|d| d.get(&piece.chunk));
+            for (name, _) in of.into_iter().flatten() {
+                placed.entry(*name).or_insert(at);
+            }
+        }
+        // Where each chunk has to stand at least: in front of which piece.
+        let goal = |chunk: usize| -> Option<usize> {
+            let of = names.get(&chunk)?.iter();
+            let goals = of.filter_map(|(name, defined)| {
+                let at = *placed.get(name)?;
+                Some(if *defined { at } else { at + 1 })
+            });
+            goals.max()
+        };
+        let first = names.keys().find_map(|&c| goal(c));
+        let last = names.keys().rev().copied().find(|&c| goal(c).is_some());
+        let mut at = first
+            .map_or(order.len(), |f| f.saturating_sub(1))
+            .max(header);
+        let mut inserted: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
+        for piece in pieces {
+            if last.is_some_and(|last| piece.chunk > last) {
+                at = order.len();
+            } else if let Some(goal) = goal(piece.chunk) {
+                at = at.max(goal);
+            }
+            inserted.entry(at).or_default().push(piece);
+        }
+        let mut merged = Vec::with_capacity(order.len() + own.all.len());
+        for (i, piece) in order.iter().enumerate() {
+            merged.extend(inserted.remove(&i).into_iter().flatten());
+            merged.push(*piece);
+        }
+        merged.extend(inserted.into_values().flatten());
+        order = merged;
+    }
+    order
+}
+
+/// How many chunks of the first module are its header.
+fn header_end(modules: &[&Module], chunks: &[Chunks]) -> usize {
+    let (Some(module), Some(chunks)) = (modules.first(), chunks.first()) else {
+        return 0;
+    };
+    let of_header = |item: Item| directive(module, item).is_some_and(super::emit::is_header);
+    chunks.all.iter().take_while(|c| of_header(c.item)).count()
+}

@@ -1,0 +1,303 @@
+//! The shortest text with the same meaning.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Body, FuncId, Item, Module, Span, Statement};
+use ptx_isa::StateSpace;
+
+use crate::names::{Entity, Mention, Names, Unresolved, unresolved};
+use crate::short::{Short, Taken};
+use crate::usage::{self, Usage};
+use crate::{Rewritten, Splices, reach, trivia};
+
+/// What [`minify`] may change besides white space, comments and the names inside functions.
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+pub struct Minify {
+    /// Also the names of functions and variables of the module that no other module can see.
+    pub symbols: bool,
+    /// Leave out functions and variables of the module that no other module can see and nothing that stays mentions.
+    pub dead: bool,
+}
+
+/// The module in as few bytes as its meaning allows.
+///
+/// Without options only comments and white space, registers, labels, parameters, and `.shared`, `.local` and `.param`
+/// variables of functions change, and declarations of registers that nothing mentions go: the machine code stays. Names of
+/// which a debug section or a table of targets such as `N<5>` speaks stay. Debug information stays; [`strip`](crate::strip) takes it away
+/// before. In a module for debuggers (`.target …, debug`) the debug data name registers in a way that is not followed.
+///
+/// Minifying the result changes nothing. Nearly linear in the source.
+///
+/// ```
+/// use ptx_transform::{Minify, minify};
+/// let text = ".version 8.0\n.target sm_80\n.entry k(.param .b64 k_param_0)\n{\n  .reg .b64 %rd<9>; // two\n  ld.param.b64 %rd5, [k_param_0];\n}\n";
+/// let module = ptx_parse::parse_str(text).module;
+/// let new = minify(&module, Minify::default());
+/// assert_eq!(new.text, b".version 8.0 .target sm_80 .entry k(.param.b64 b){.reg.b64 a<1>;ld.param.b64 a0,[b];}");
+/// ```
+pub fn minify(module: &Module, how: Minify) -> Rewritten {
+    let mut names = Names::of(module);
+    let mut pieces: Vec<Span> = Vec::new();
+    if how.dead {
+        pieces = reach::dead(module, &names)
+            .into_iter()
+            .map(|(_, s)| s)
+            .collect();
+        // What goes neither takes names nor counts.
+        names.leave_out(&pieces);
+    }
+    let mut work = Work {
+        module,
+        renamed: BTreeMap::new(),
+        numbers: BTreeMap::new(),
+        pieces,
+    };
+    work.choose(&names, how);
+    work.write(&names)
+}
+
+struct Work<'m> {
+    module: &'m Module,
+    renamed: BTreeMap<Entity, String>,
+    /// New numbers of the members of ranges.
+    numbers: BTreeMap<Entity, BTreeMap<u32, u32>>,
+    /// What goes.
+    pieces: Vec<Span>,
+}
+
+impl Work<'_> {
+    /// Chooses the new names, and finds declarations that go.
+    fn choose(&mut self, names: &Names, how: Minify) {
+        let (module, source) = (self.module, self.module.source());
+        let unresolved = unresolved(module, names);
+        let private = match how.symbols {
+            true => reach::private(module),
+            false => BTreeSet::new(),
+        };
+        let mut taken = Taken::default();
+        unresolved.iter().for_each(|n| taken.add(n));
+        let mut seen = BTreeSet::new();
+        let mut known = BTreeSet::new();
+        for m in names.mentions() {
+            let changes = match m.entity {
+                Entity::Symbol(_) => private.contains(&m.entity),
+                entity => is_local(module, entity),
+            };
+            let old = m.name.of(source);
+            if !changes || unresolved.has(old) {
+                // Members of a range are taken with it.
+                if known.insert(old) {
+                    taken.add(old);
+                }
+            } else if matches!(m.entity, Entity::Symbol(_)) {
+                seen.insert(m.entity);
+            }
+        }
+        let stays = |m: &&Mention| !unresolved.has(m.name.of(source));
+        let renamable = names.mentions().iter().filter(stays);
+        let renamable = renamable.filter(|m| seen.contains(&m.entity));
+        let mut short = Short::of_two(&taken);
+        for entity in by_frequency(renamable) {
+            self.renamed.insert(entity, short.take());
+        }
+        for name in self.renamed.values() {
+            // Names of functions see those of the module.
+            taken.add(name.as_bytes());
+        }
+        for (id, item) in module.items() {
+            let Item::Function(f) = item else {
+                continue;
+            };
+            let mentions = names.within(module.span(id));
+            self.function(f, mentions, &taken, &unresolved);
+        }
+        self.pieces.sort_by_key(|p| p.start);
+    }
+
+    fn function(
+        &mut self,
+        f: FuncId,
+        mentions: &[Mention],
+        taken: &Taken,
+        unresolved: &Unresolved<'_>,
+    ) {
+        let (module, source) = (self.module, self.module.source());
+        let usage = Usage::of(mentions);
+        if let Some(body) = module.body(f) {
+            let gone = usage::unused(f, body, source, |e| usage.is_used(e));
+            self.pieces.extend(gone);
+        }
+        let kept = module.body(f).map(linked).unwrap_or_default();
+        let local = |m: &&Mention| {
+            let old = m.name.of(source);
+            let stays = match m.entity {
+                Entity::Variable(_, v) => kept.contains(&v),
+                _ => false,
+            };
+            is_local(module, m.entity) && !stays && !unresolved.has(old)
+        };
+        let used = |m: &&Mention| match m.entity {
+            Entity::Register(..) => usage.is_used(m.entity) || is_parameter(module, m.entity),
+            _ => true,
+        };
+        let mut own = Taken::default();
+        for m in mentions.iter().filter(|m| !local(m)) {
+            own.add(m.name.of(source));
+        }
+        let mut short = Short::with(taken, &own);
+        for entity in by_frequency(mentions.iter().filter(local).filter(used)) {
+            self.renamed.insert(entity, short.take());
+            if usage.count(entity).is_some() {
+                self.numbers.insert(entity, usage.numbers(entity, true));
+            }
+        }
+    }
+
+    /// Writes the tokens as close as they can stand.
+    fn write(&self, names: &Names) -> Rewritten {
+        let source = self.module.source();
+        let mut splices = Splices::new();
+        let mut pieces = self.pieces.iter().peekable();
+        let mut mentions = names.mentions().iter().peekable();
+        let mut count: Option<(Span, u32)> = None;
+        let mut last: (TokenKind, Vec<u8>) = (TokenKind::Whitespace, Vec::new());
+        // Where the text behind the last token begins.
+        let mut end = 0;
+        let mut new: Vec<u8> = Vec::new();
+        for token in Lexer::new(source) {
+            let at = token.span;
+            while pieces.next_if(|p| p.end <= at.start).is_some() {}
+            if token.kind.is_trivia() || pieces.peek().is_some_and(|p| p.start <= at.start) {
+                continue;
+            }
+            let text = at.of(source);
+            while mentions.next_if(|m| m.name.start < at.start).is_some() {}
+            let mention = mentions.peek().filter(|m| m.name.start == at.start);
+            let changed = mention.is_some_and(|m| self.rename(m, text, &mut new));
+            if let Some(m) = mention
+                && m.member.is_none()
+                && m.declares
+                && !m.number.is_empty()
+                && let Some(numbers) = self.numbers.get(&m.entity)
+            {
+                count = Some((m.number, numbers.len() as u32));
+            }
+            let counted = count.take_if(|(span, _)| span.start == at.start);
+            if let Some((_, n)) = counted {
+                new.clear();
+                new.extend_from_slice(alloc::format!("{n}").as_bytes());
+            }
+            let changed = changed || counted.is_some();
+            let written = if changed { &*new } else { text };
+            self.gap(&mut splices, (&last, end), (token.kind, written, at.start));
+            if changed && written != text {
+                splices.replace(at, written);
+            }
+            last.0 = token.kind;
+            last.1.clear();
+            last.1.extend_from_slice(written);
+            end = at.end;
+        }
+        splices.remove(Span::new(end, source.len() as u32));
+        splices.apply(source)
+    }
+
+    /// Writes what stands between two tokens.
+    fn gap(
+        &self,
+        splices: &mut Splices,
+        (last, end): (&(TokenKind, Vec<u8>), u32),
+        (kind, text, start): (TokenKind, &[u8], u32),
+    ) {
+        let gap = Span::new(end, start);
+        let old = gap.of(self.module.source());
+        if last.1.is_empty() {
+            return splices.remove(gap);
+        }
+        if trivia::is_odd(last.0) || trivia::is_odd(kind) {
+            return;
+        }
+        let blank = trivia::needs_blank((last.0, &last.1), (kind, text), !gap.is_empty());
+        let new: &[u8] = if blank { b" " } else { b"" };
+        if old != new {
+            splices.replace(gap, new);
+        }
+    }
+
+    /// The new text of a word that is a name, if it has one.
+    fn rename(&self, mention: &Mention, word: &[u8], new: &mut Vec<u8>) -> bool {
+        let Some(name) = self.renamed.get(&mention.entity) else {
+            return false;
+        };
+        new.clear();
+        new.extend_from_slice(name.as_bytes());
+        if let Some(member) = mention.member {
+            let numbers = self.numbers.get(&mention.entity);
+            match numbers.and_then(|n| n.get(&member)) {
+                Some(n) => new.extend_from_slice(alloc::format!("{n}").as_bytes()),
+                None => new.extend_from_slice(word.get(mention.name.len()..).unwrap_or_default()),
+            }
+        }
+        true
+    }
+}
+
+/// Things by how often they are mentioned, then by their first mention.
+fn by_frequency<'n>(mentions: impl Iterator<Item = &'n Mention>) -> Vec<Entity> {
+    let mut counts: BTreeMap<Entity, (u32, usize)> = BTreeMap::new();
+    for (i, m) in mentions.enumerate() {
+        counts.entry(m.entity).or_insert((0, i)).0 += 1;
+    }
+    let mut all: Vec<(Reverse<u32>, usize, Entity)> = Vec::new();
+    all.extend(counts.iter().map(|(e, (n, i))| (Reverse(*n), *i, *e)));
+    all.sort_unstable();
+    all.into_iter().map(|(.., e)| e).collect()
+}
+
+/// Whether a name is one of a function alone, of which machine code knows nothing.
+fn is_local(module: &Module, entity: Entity) -> bool {
+    match entity {
+        Entity::Register(..) | Entity::Label(..) | Entity::Parameter(_) => true,
+        Entity::Variable(f, id) => {
+            let var = module.body(f).and_then(|b| b.vars.get(id));
+            var.is_some_and(|v| !matches!(v.space, StateSpace::Global | StateSpace::Const))
+        }
+        Entity::Symbol(_) | Entity::Unknown(_) => false,
+    }
+}
+
+/// Whether a register is a parameter of its function.
+fn is_parameter(module: &Module, entity: Entity) -> bool {
+    let Entity::Register(f, id) = entity else {
+        return false;
+    };
+    let decl = module.body(f).and_then(|b| b.reg_decls.get(id));
+    decl.is_some_and(|d| d.stmt.is_none())
+}
+
+/// Variables of a body that other modules can see.
+fn linked(body: &Body) -> BTreeSet<ptx_ir::VarId> {
+    let mut found = BTreeSet::new();
+    for (_, statement) in body.statements() {
+        let Statement::Decl(d) = statement else {
+            continue;
+        };
+        if body
+            .declarations
+            .decls
+            .get(d)
+            .is_some_and(|d| reach::is_seen(d.linkage))
+        {
+            let all = body.declarations.declarators(d).iter();
+            found.extend(all.filter_map(|d| match d.binding {
+                ptx_ir::Binding::Var(v) => Some(v),
+                _ => None,
+            }));
+        }
+    }
+    found
+}

@@ -1,0 +1,213 @@
+//! A module in two parts that make it up again when they are linked.
+
+use alloc::borrow::ToOwned;
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::{FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind};
+use ptx_isa::{Directive, StateSpace, TypeKind};
+
+use crate::Splices;
+use crate::chunks::Chunks;
+use crate::extract::{self, ExtractError, Extracted, Stay};
+use crate::needs::{self, Needs};
+
+/// Two parts of a module.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The functions asked for, with all they need.
+    pub part: Extracted,
+    /// Everything else.
+    pub rest: Extracted,
+    /// What became `.visible` in the part because the rest needs it, too; [`LinkOptions::hide`](crate::LinkOptions::hide)
+    /// takes that back.
+    pub exported: Vec<String>,
+}
+
+/// Parts a module: some functions with all they need, as [`extract`](crate::extract()) gives them, and the rest. What the rest
+/// shares with them is `.extern` there and `.visible` in the part, so that [`link`](crate::link()) makes the whole again. What
+/// cannot be shared between modules (kernels, aliases, shared memory, textures, ranges of names) takes those who need it into
+/// the part. The cost is linear in the module.
+///
+/// ```
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }
+/// .entry k() { call f; ret; }\n.entry other() { call f; ret; }\n";
+/// let module = ptx_parse::parse(text).module;
+/// let split = ptx_transform::split(&module, &["k"])?;
+/// let rest = b".version 8.0\n.target sm_80\n.address_size 64\n.extern .func f();\n.entry other() { call f; ret; }\n";
+/// assert_eq!(split.rest.rewritten.text, rest);
+/// assert_eq!(split.exported, ["f"]);
+///
+/// let part = ptx_parse::parse(&split.part.rewritten.text).module;
+/// let rest = ptx_parse::parse(&split.rest.rewritten.text).module;
+/// let options = ptx_transform::LinkOptions { hide: &["f"] };
+/// let linked = ptx_transform::link(&[&part, &rest], &options).expect("they were one");
+/// assert_eq!(linked.text, text);
+/// # Ok::<(), ptx_transform::ExtractError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`extract`](crate::extract()).
+pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError> {
+    let roots = extract::roots(module, functions)?;
+    let needs = Needs::of(module);
+    let bound = bound(module, &needs);
+    let part = part(module, &needs, &bound, roots);
+    let in_part = |s: SymbolId| part.contains(&needs.first(s));
+    // What the rest needs of the part.
+    let mut shared = BTreeSet::new();
+    let outside = module.symbols.ids().filter(|s| !in_part(*s));
+    let needed = outside.flat_map(|s| needs.of_symbol(s).iter().copied());
+    for symbol in needed.chain(needs.opaque.iter().copied()) {
+        let symbol = needs.first(symbol);
+        if part.contains(&symbol) {
+            shared.insert(symbol);
+        }
+    }
+    let chunks = Chunks::of(module);
+    let mut splices = Splices::new();
+    let exported = export(module, &chunks, &in_part, &shared, &mut splices);
+    let of_part = |s: SymbolId| match in_part(s) {
+        true => Stay::Whole,
+        false => Stay::Gone,
+    };
+    let notes = extract::keep(module, &chunks, &of_part, &mut splices);
+    let part = Extracted {
+        rewritten: splices.apply(module.source()),
+        notes,
+    };
+    let of_rest = |s: SymbolId| match (in_part(s), shared.contains(&needs.first(s))) {
+        (false, _) => Stay::Whole,
+        (true, true) => Stay::External,
+        (true, false) => Stay::Gone,
+    };
+    let mut splices = Splices::new();
+    let notes = extract::keep(module, &chunks, &of_rest, &mut splices);
+    let rest = Extracted {
+        rewritten: splices.apply(module.source()),
+        notes,
+    };
+    Ok(Split {
+        part,
+        rest,
+        exported,
+    })
+}
+
+/// The functions, what they need, and who needs what of that only one module can have.
+fn part(
+    module: &Module,
+    needs: &Needs,
+    bound: &BTreeSet<SymbolId>,
+    roots: Vec<SymbolId>,
+) -> BTreeSet<SymbolId> {
+    let mut users: BTreeMap<SymbolId, Vec<SymbolId>> = BTreeMap::new();
+    for user in module.symbols.ids() {
+        for &needed in needs.of_symbol(user) {
+            let needed = needs.first(needed);
+            if bound.contains(&needed) {
+                users.entry(needed).or_default().push(user);
+            }
+        }
+    }
+    let mut part = BTreeSet::new();
+    let mut todo = roots;
+    todo.extend(&needs.opaque);
+    while let Some(symbol) = todo.pop() {
+        let symbol = needs.first(symbol);
+        if part.insert(symbol) {
+            todo.extend(needs.of_symbol(symbol));
+            todo.extend(users.remove(&symbol).into_iter().flatten());
+        }
+    }
+    part
+}
+
+/// The names that a module cannot leave to another one.
+fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
+    let mut bound = BTreeSet::new();
+    for (id, symbol) in module.symbols.iter() {
+        let alone = match symbol.kind {
+            SymbolKind::Function(f) => {
+                let function = module.functions.get(f);
+                function.is_none_or(|f| f.kind == FunctionKind::Entry || f.raw_header)
+            }
+            SymbolKind::Variable(space, decl) => {
+                let decl = module.declarations.decls.get(decl);
+                let external = decl.is_some_and(|d| d.linkage == Some(Linkage::Extern));
+                let memory = matches!(space.base(), StateSpace::Global | StateSpace::Const);
+                let opaque = decl.is_none_or(|d| {
+                    let ty = d.ty.known();
+                    ty.is_none_or(|t| t.kind() == TypeKind::Opaque)
+                });
+                !external && (!memory || opaque) || symbol.number.is_some()
+            }
+            _ => true,
+        };
+        if alone {
+            bound.insert(needs.first(id));
+        }
+    }
+    // Other names of functions, and what is declared inside functions.
+    for (_, item) in module.items() {
+        if let Item::Directive(id) = item
+            && let Some(d) = module.directives.get(id)
+            && d.directive == Directive::Alias
+        {
+            let args = module.pool.slice(d.args);
+            bound.extend(needs::mentioned(&module.pool, args));
+        }
+    }
+    for body in module.bodies.values() {
+        for (_, statement) in body.statements() {
+            if let Statement::Function(f) = statement {
+                bound.extend(module.functions.get(f).and_then(|f| f.symbol));
+            }
+        }
+    }
+    bound
+}
+
+/// Makes what is shared visible; gives the names that were not.
+fn export(
+    module: &Module,
+    chunks: &Chunks,
+    in_part: &impl Fn(SymbolId) -> bool,
+    shared: &BTreeSet<SymbolId>,
+    splices: &mut Splices,
+) -> Vec<String> {
+    let mut exported = BTreeSet::new();
+    // One declaration of a function that says so is enough.
+    let said = module.functions.values().filter(|f| f.linkage.is_some());
+    let said: BTreeSet<SymbolId> = said.filter_map(|f| f.symbol).collect();
+    for chunk in &chunks.all {
+        let names: Vec<&str> = match chunk.item {
+            Item::Function(id) => {
+                let f = module.functions.get(id);
+                let private = |s: SymbolId| shared.contains(&s) && !said.contains(&s);
+                let f = f.filter(|f| f.symbol.is_some_and(private));
+                f.map(|f| module.name(f.name)).into_iter().collect()
+            }
+            Item::Decl(id) => {
+                let linkage = module.declarations.decls.get(id).and_then(|d| d.linkage);
+                let all = module.declarations.declarators(id).iter();
+                let has = |d| needs::symbol(d).is_some_and(|s| shared.contains(&s));
+                if linkage.is_some() || !all.clone().any(has) {
+                    continue;
+                }
+                // They share the word.
+                let stay = all.filter(|d| needs::symbol(d).is_some_and(in_part));
+                stay.map(|d| module.name(d.name)).collect()
+            }
+            _ => continue,
+        };
+        if names.is_empty() {
+            continue;
+        }
+        splices.insert(chunk.span.start, ".visible ");
+        exported.extend(names.into_iter().map(str::to_owned));
+    }
+    exported.into_iter().collect()
+}

@@ -1,0 +1,96 @@
+//! The files of the corpora, cleaned up: they do what they did, and have nothing wrong that they did not have.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ptx_ir::Code;
+use ptx_verify::Options;
+
+use super::files;
+
+/// Larger ones are for `cargo xtask transforms`.
+const MOST_BYTES: u64 = 120_000;
+const STEPS: usize = 1500;
+
+/// How often each code is said of a text.
+fn codes(text: &[u8]) -> BTreeMap<Code, usize> {
+    let parsed = ptx_parse::parse(text);
+    let mut all = parsed.diagnostics;
+    all.extend(ptx_verify::verify(&parsed.module, &Options::default()));
+    let mut codes = BTreeMap::new();
+    for diagnostic in all {
+        *codes.entry(diagnostic.code).or_default() += 1;
+    }
+    codes
+}
+
+fn check(folder: &Path) -> (usize, usize, usize) {
+    let (mut functions, mut changes, mut effects) = (0, 0, 0);
+    for entry in files::entries(folder) {
+        if entry.verdict != "ok"
+            || std::fs::metadata(&entry.path).is_ok_and(|m| m.len() > MOST_BYTES)
+        {
+            continue;
+        }
+        let source = entry.read();
+        let before = ptx_parse::parse(&source).module;
+        let said = codes(&source);
+        for (name, options) in super::choices() {
+            let path = entry.path.display();
+            let (text, report) = super::cleaned(&source, &options);
+            changes += report.changes.len();
+            if report.is_empty() {
+                assert!(text == source, "{path}: {name}");
+                continue;
+            }
+            for (code, count) in codes(&text) {
+                let old = said.get(&code).copied().unwrap_or(0);
+                assert!(count <= old, "{path}: {name}: {code} is new");
+            }
+            let (again, _) = super::cleaned(&text, &options);
+            assert!(again == text, "{path}: {name} is not at its end");
+            let after = ptx_parse::parse(&text).module;
+            for (_, function, _) in before.definitions() {
+                functions += 1;
+                let called = before.name(function.name);
+                for seed in 0..2 {
+                    let old = super::run(&before, called, seed, STEPS);
+                    let new = super::run(&after, called, seed, STEPS);
+                    let first = old.effects.iter().zip(&new.effects);
+                    let first = first.take_while(|(a, b)| a.0 == b.0).count();
+                    assert!(
+                        old.agrees(&new),
+                        "{path}: {name}: {called}, seed {seed}: {:?} {} {}, {:?} {} {}; effect {first}",
+                        old.end,
+                        old.steps,
+                        old.effects.len(),
+                        new.end,
+                        new.steps,
+                        new.effects.len()
+                    );
+                    effects += old.effects.len();
+                }
+            }
+        }
+    }
+    (functions, changes, effects)
+}
+
+#[test]
+fn files_of_the_corpus_do_what_they_did() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (functions, changes, effects) = check(&root.join("corpus"));
+    assert!(
+        functions > 1000 && changes > 3000 && effects > 10_000,
+        "{functions} {changes} {effects}"
+    );
+}
+
+#[test]
+fn files_of_the_shared_corpus_do_what_they_did() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
+    if shared.is_dir() {
+        let (functions, ..) = check(&shared);
+        assert!(functions > 100, "{functions}");
+    }
+}

@@ -1,0 +1,434 @@
+//! What must go, what must stay, and what is said of it.
+
+use ptx_transform::clean::{Options, Pass};
+
+const HEAD: &str = "\
+.version 9.0
+.target sm_90a
+.address_size 64
+.extern .func (.reg .b32 o) f(.reg .b32 i);
+.extern .func (.param .b32 o) g(.param .b32 i);
+.global .b32 var;
+.const .b32 cst;
+.entry k(.param .u64 p)
+{
+.reg .pred %p<8>; .reg .b16 %h<4>; .reg .b32 %r<12>; .reg .u32 %u<2>; .reg .b64 %d<8>; .reg .f32 %f<8>; .reg .v2 .b32 V;
+.shared .align 16 .b32 sh[64]; .local .b32 lo[4];
+";
+
+/// The body of a function behind a pass until nothing changes, its statements on one line.
+fn after(passes: &[Pass], body: &str) -> String {
+    let text = format!("{HEAD}{body}\n}}\n");
+    let parsed = ptx_parse::parse(text.as_bytes());
+    assert!(
+        parsed.diagnostics.is_empty(),
+        "{:?}\n{text}",
+        parsed.diagnostics
+    );
+    let wrong = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
+    assert!(wrong.is_empty(), "{wrong:?}\n{text}");
+    let passes = passes.to_vec();
+    let once = false;
+    let (text, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let text = String::from_utf8(text).unwrap();
+    let parsed = ptx_parse::parse(text.as_bytes());
+    let wrong = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
+    assert!(
+        parsed.diagnostics.is_empty() && wrong.is_empty(),
+        "{wrong:?}\n{text}"
+    );
+    let rest = text
+        .strip_prefix(HEAD)
+        .unwrap()
+        .strip_suffix("}\n")
+        .unwrap();
+    rest.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[track_caller]
+fn becomes(pass: Pass, table: &[(&str, &str)]) {
+    for (body, wanted) in table {
+        assert_eq!(after(&[pass], body), *wanted, "{pass} of {body}");
+    }
+}
+
+#[track_caller]
+fn stays(pass: Pass, bodies: &[&str]) {
+    for body in bodies {
+        let whole: Vec<&str> = body.split_whitespace().collect();
+        assert_eq!(after(&[pass], body), whole.join(" "), "{pass}");
+    }
+}
+
+#[test]
+fn dead_code_goes() {
+    becomes(
+        Pass::Dead,
+        &[
+            ("mov.b32 %r1, 1; ret;", "ret;"),
+            ("add.u32 %r1, %r2, %r3; add.u32 %r4, %r1, 1; ret;", "ret;"),
+            ("@%p1 mov.b32 %r1, 1; ret;", "ret;"),
+            ("ld.global.b32 %r1, [%d1]; ret;", "ret;"),
+            ("ld.global.v2.b32 {%r1, _}, [%d1]; ret;", "ret;"),
+            ("setp.lt.u32 %p1|%p2, %r1, 3; ret;", "ret;"),
+            (
+                "mov.b32 V.x, 1; mov.b32 V.y, 2; st.global.b32 [%d1], V.y; ret;",
+                "mov.b32 V.y, 2; st.global.b32 [%d1], V.y; ret;",
+            ),
+            // Overwritten before it is read.
+            (
+                "mov.b32 %r1, 1; mov.b32 %r1, 2; st.global.b32 [%d1], %r1; ret;",
+                "mov.b32 %r1, 2; st.global.b32 [%d1], %r1; ret;",
+            ),
+            // It only feeds itself.
+            ("L: add.u32 %r1, %r1, 1; bra L;", "L: bra L;"),
+            ("add.cc.u32 %r1, %r2, %r3; addc.u32 %r4, 0, 0; ret;", "ret;"),
+            // All threads of the warp execute it, and none reads the result.
+            (
+                "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f0, %f1, %f2, %f3}, {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f0, %f1, %f2, %f3}; ret;",
+                "ret;",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_does_something_stays() {
+    stays(
+        Pass::Dead,
+        &[
+            "st.global.b32 [%d1], 1; ret;",
+            "ld.volatile.global.b32 %r1, [%d1]; ret;",
+            "ld.acquire.gpu.global.b32 %r1, [%d1]; ret;",
+            "ld.relaxed.gpu.global.b32 %r1, [%d1]; ret;",
+            "atom.global.add.u32 %r1, [%d1], 1; ret;",
+            "mov.u32 %r1, %clock; ret;",
+            "bar.sync 0; membar.gl; ret;",
+            "barrier.cta.red.popc.aligned.u32 %r1, 0, %p1; ret;",
+            // Others may read its source, and wait for it.
+            "shfl.sync.idx.b32 %r1, %r2, 0, 31, -1; ret;",
+            "vote.sync.any.pred %p1, %p2, -1; ret;",
+            "cp.async.ca.shared.global [%r1], [%d1], 4; cp.async.wait_all; ret;",
+            "call (%r1), f, (%r2); ret;",
+            "{ .param .b32 a; .param .b32 b; st.param.b32 [a], %r1; call (b), g, (a); } ret;",
+            // A guarded write keeps what was there.
+            "mov.b32 %r1, 1; @%p1 mov.b32 %r1, 2; st.global.b32 [%d1], %r1; ret;",
+            "add.cc.u32 %r1, %r2, %r3; addc.u32 %r4, 0, 0; st.global.b32 [%d1], %r4; ret;",
+            "setp.lt.u32 %p1|%p2, %r1, 3; @%p2 st.global.b32 [%d1], 1; ret;",
+            "ld.global.v2.b32 {%r1, %r2}, [%d1]; st.global.b32 [%d1], %r2; ret;",
+            "L: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L; ret;",
+            "mov.b32 %r1, 1; @%p1 bra L; mov.b32 %r1, 2; L: st.global.b32 [%d1], %r1; ret;",
+        ],
+    );
+}
+
+#[test]
+fn results_in_registers_stay() {
+    let text = b".version 8.0\n.target sm_80\n.func (.reg .b32 sum) f(.reg .b32 a)\n{\n.reg .b32 r;\nmov.b32 r, a;\nadd.u32 sum, a, 1;\nret;\n}\n";
+    let (now, _) = super::cleaned(text, &Options::default());
+    let now = String::from_utf8(now).unwrap();
+    assert!(
+        now.contains("{\n.reg .b32 r;\nadd.u32 sum, a, 1;\nret;\n}"),
+        "{now}"
+    );
+}
+
+#[test]
+fn constants_are_folded() {
+    becomes(
+        Pass::Fold,
+        &[
+            (
+                "mov.b32 %r1, 6; mul.lo.u32 %r2, %r1, 7; st.global.b32 [%d1], %r2; ret;",
+                "mov.b32 %r1, 6; mov.b32 %r2, 42; st.global.b32 [%d1], 42; ret;",
+            ),
+            (
+                "mov.b32 %r1, -1; add.u32 %r2, %r3, %r1; setp.gt.s32 %p1, %r4, %r1; ret;",
+                "mov.b32 %r1, -1; add.u32 %r2, %r3, 4294967295; setp.gt.s32 %p1, %r4, -1; ret;",
+            ),
+            (
+                "mov.f32 %f1, 0f40000000; mul.f32 %f2, %f3, %f1; ret;",
+                "mov.f32 %f1, 0f40000000; mul.f32 %f2, %f3, 0f40000000; ret;",
+            ),
+            (
+                "mov.f32 %f1, 0f40000000; mul.f32 %f2, %f1, %f1; ret;",
+                "mov.f32 %f1, 0f40000000; mov.f32 %f2, 0f40800000; ret;",
+            ),
+            // A number of threads has to be that of whole warps.
+            (
+                "mov.b32 %r1, 5; bar.sync %r1, %r1; ret;",
+                "mov.b32 %r1, 5; bar.sync 5, %r1; ret;",
+            ),
+            // What is stored is narrower than the register.
+            (
+                "mov.b32 %r1, 300; st.global.u8 [%d1], %r1; ret;",
+                "mov.b32 %r1, 300; st.global.u8 [%d1], 44; ret;",
+            ),
+            (
+                "mov.b64 %d2, 0x8000000000000000; st.global.b64 [%d1], %d2; ret;",
+                "mov.b64 %d2, 0x8000000000000000; st.global.b64 [%d1], 0x8000000000000000; ret;",
+            ),
+            (
+                "mov.b32 %r1, 3; setp.lt.u32 %p1, %r1, 5; @%p1 st.global.b32 [%d1], 1; @!%p1 st.global.b32 [%d1], 2; ret;",
+                "mov.b32 %r1, 3; mov.pred %p1, 1; st.global.b32 [%d1], 1; ret;",
+            ),
+            (
+                "mov.b32 %r1, 3; setp.lt.u32 %p1, %r1, 2; @%p1 bra L; ret; L: trap;",
+                "mov.b32 %r1, 3; mov.pred %p1, 0; ret; L: trap;",
+            ),
+            // Whether it happens or not.
+            (
+                "mov.b32 %r1, 3; @%p1 mov.b32 %r1, 3; st.global.b32 [%d1], %r1; ret;",
+                "mov.b32 %r1, 3; mov.b32 %r1, 3; st.global.b32 [%d1], 3; ret;",
+            ),
+            (
+                "mov.b32 V.x, 3; add.u32 V.y, V.x, 1; st.global.b32 [%d1], V.y; ret;",
+                "mov.b32 V.x, 3; mov.b32 V.y, 4; st.global.b32 [%d1], V.y; ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Fold,
+        &[
+            "mov.b32 %r1, 1; @%p1 mov.b32 %r1, 2; st.global.b32 [%d1], %r1; ret;",
+            // No form with a constant there.
+            "mov.pred %p1, 1; selp.b32 %r1, %r2, %r3, %p1; ret;",
+            "mov.b32 %r1, 1; mov.b64 %d1, {%r1, %r2}; ret;",
+            "mov.b16 %h1, 0x3c00; add.f16 %h2, %h3, %h1; ret;",
+            // The carry is a result as well.
+            "mov.b32 %r1, 1; L: add.u32 %r1, %r1, 1; st.global.b32 [%d1], %r1; bra L;",
+            "mov.b32 %r2, %tid.x; div.u32 %r1, 1, 0; st.global.b32 [%d1], %r1; ret;",
+        ],
+    );
+}
+
+#[test]
+fn carries_are_results() {
+    becomes(
+        Pass::Fold,
+        &[(
+            "mov.b32 %r1, -1; add.cc.u32 %r2, %r1, 1; addc.u32 %r3, %r4, 0; st.global.b32 [%d1], %r3; ret;",
+            "mov.b32 %r1, -1; add.cc.u32 %r2, 4294967295, 1; addc.u32 %r3, %r4, 0; st.global.b32 [%d1], %r3; ret;",
+        )],
+    );
+}
+
+#[test]
+fn copies_are_read_where_they_come_from() {
+    becomes(
+        Pass::Copies,
+        &[
+            (
+                "mov.b32 %r1, %r2; st.global.b32 [%d1], %r1; ret;",
+                "mov.b32 %r1, %r2; st.global.b32 [%d1], %r2; ret;",
+            ),
+            (
+                "mov.b32 %r1, %r2; mov.b32 %r3, %r1; st.global.b32 [%d1], %r3; ret;",
+                "mov.b32 %r1, %r2; mov.b32 %r3, %r2; st.global.b32 [%d1], %r2; ret;",
+            ),
+            (
+                "mov.b64 %d1, %d2; st.global.v2.b32 [%d1+4], {%r1, %r2}; ret;",
+                "mov.b64 %d1, %d2; st.global.v2.b32 [%d2+4], {%r1, %r2}; ret;",
+            ),
+            (
+                "mov.b32 %r1, %r2; st.global.v2.b32 [%d1], {%r1, %r3}; ret;",
+                "mov.b32 %r1, %r2; st.global.v2.b32 [%d1], {%r2, %r3}; ret;",
+            ),
+            (
+                "mov.pred %p1, %p2; @!%p1 st.global.b32 [%d1], 1; ret;",
+                "mov.pred %p1, %p2; @!%p2 st.global.b32 [%d1], 1; ret;",
+            ),
+            (
+                "mov.b32 %r1, %r2; call (%r3), f, (%r1); ret;",
+                "mov.b32 %r1, %r2; call (%r3), f, (%r2); ret;",
+            ),
+            // It is written only afterwards, or by the reader itself.
+            (
+                "mov.b32 %r1, %r2; add.u32 %r2, %r1, 1; st.global.b32 [%d1], %r2; ret;",
+                "mov.b32 %r1, %r2; add.u32 %r2, %r2, 1; st.global.b32 [%d1], %r2; ret;",
+            ),
+            // Only reads change.
+            (
+                "mov.b32 %r1, %r2; add.u32 %r1, %r1, 1; st.global.b32 [%d1], %r1; ret;",
+                "mov.b32 %r1, %r2; add.u32 %r1, %r2, 1; st.global.b32 [%d1], %r1; ret;",
+            ),
+            // Across blocks.
+            (
+                "mov.b32 %r1, %r2; @%p1 bra L; st.global.b32 [%d1], %r1; L: st.global.b32 [%d2], %r1; ret;",
+                "mov.b32 %r1, %r2; @%p1 bra L; st.global.b32 [%d1], %r2; L: st.global.b32 [%d2], %r2; ret;",
+            ),
+            (
+                "L: mov.b32 %r1, %r2; st.global.b32 [%d1], %r1; add.u32 %r2, %r2, 1; bra L;",
+                "L: mov.b32 %r1, %r2; st.global.b32 [%d1], %r2; add.u32 %r2, %r2, 1; bra L;",
+            ),
+            ("mov.b32 %r1, %r1; @%p1 mov.b32 %r2, %r2; ret;", "ret;"),
+        ],
+    );
+}
+
+#[test]
+fn copies_that_do_not_hold_are_left() {
+    stays(
+        Pass::Copies,
+        &[
+            "mov.b32 %r1, %r2; mov.b32 %r2, 7; st.global.b32 [%d1], %r1; ret;",
+            "mov.b32 %r1, %r2; @%p1 mov.b32 %r2, 7; st.global.b32 [%d1], %r1; ret;",
+            "@%p1 mov.b32 %r1, %r2; st.global.b32 [%d1], %r1; ret;",
+            "mov.b32 %r1, %r2; @%p1 mov.b32 %r1, 5; st.global.b32 [%d1], %r1; ret;",
+            // Round the loop it has been written.
+            "mov.b32 %r1, %r2; L: st.global.b32 [%d1], %r1; add.u32 %r2, %r2, 1; bra L;",
+            "mov.b32 %r1, %r2; @%p1 bra L; mov.b32 %r2, 7; L: st.global.b32 [%d1], %r1; ret;",
+            // Two copies meet.
+            "mov.b32 %r1, %r2; @%p1 bra L; mov.b32 %r1, %r3; L: st.global.b32 [%d1], %r1; ret;",
+            // Of another type: the bits of a float.
+            "mov.b32 %f1, %u1; add.f32 %f2, %f1, %f3; ret;",
+            // It is read and written.
+            "mov.f32 %f0, %f4; mov.f32 %f1, %f4; mov.f32 %f2, %f4; mov.f32 %f3, %f4; \
+             wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, %d0, %d1, 1, 1, 1, 0, 0; ret;",
+        ],
+    );
+}
+
+#[test]
+fn what_is_read_later_keeps_its_registers() {
+    // The sources of an asynchronous multiplication are read until it is awaited.
+    stays(
+        Pass::Copies,
+        &[
+            "mov.b32 %r1, %r5; mov.b32 %r2, %r6; mov.b32 %r3, %r7; mov.b32 %r4, %r8; \
+           wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f0, %f1, %f2, %f3}, {%r1, %r2, %r3, %r4}, %d1, 1, 1, 1, 0; \
+           mov.b32 %r5, 0; wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0; ret;",
+        ],
+    );
+}
+
+#[test]
+fn unreachable_code_goes() {
+    becomes(
+        Pass::Unreachable,
+        &[
+            (
+                "bra L; mov.b32 %r1, 1; bar.sync 0; L: ret;",
+                "bra L; L: ret;",
+            ),
+            ("ret; M: st.global.b32 [%d1], 1; bra M;", "ret;"),
+            ("L: ret;", "ret;"),
+            (
+                "T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret; C: trap;",
+                "T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;",
+            ),
+            (
+                "bra L; { .reg .b32 x; mov.b32 x, 1; } L: ret;",
+                "bra L; { .reg .b32 x; } L: ret;",
+            ),
+            // The table goes with the jump, and what it named.
+            (
+                "ret; T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;",
+                "ret;",
+            ),
+            (
+                "ret; T: .branchtargets A<2>; brx.idx %r1, T; A0: ret; A1: ret;",
+                "ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Unreachable,
+        &[
+            "@%p1 bra L; st.global.b32 [%d1], 1; L: ret;",
+            // What was jumped over may still be declared there.
+            "bra L; { .reg .b32 x; } L: ret;",
+            "T: .branchtargets A<2>; brx.idx %r1, T; A0: ret; A1: trap;",
+            "bra T; T: ret;",
+        ],
+    );
+}
+
+#[test]
+fn generic_addresses_become_those_of_their_space() {
+    becomes(
+        Pass::Spaces,
+        &[
+            (
+                "cvta.global.u64 %d1, %d2; ld.u32 %r1, [%d1+4]; ret;",
+                "cvta.global.u64 %d1, %d2; ld.global.u32 %r1, [%d1+4]; ret;",
+            ),
+            (
+                "cvta.shared.u64 %d1, %d2; mov.b64 %d2, %d2; st.u32 [%d1+4], %r1; ret;",
+                "cvta.shared.u64 %d1, %d2; mov.b64 %d2, %d2; st.u32 [%d1+4], %r1; ret;",
+            ),
+            (
+                "cvta.shared.u64 %d1, %d2; atom.add.u32 %r1, [%d1], 1; ret;",
+                "cvta.shared.u64 %d1, %d2; atom.shared.add.u32 %r1, [%d2], 1; ret;",
+            ),
+            (
+                "cvta.shared.u64 %d1, sh; ld.volatile.u32 %r1, [%d1+8]; ret;",
+                "cvta.shared.u64 %d1, sh; ld.volatile.shared.u32 %r1, [sh+8]; ret;",
+            ),
+            (
+                "mov.u64 %d2, lo; cvta.local.u64 %d1, %d2; mov.b64 %d3, %d1; st.v2.b32 [%d3], {%r1, %r2}; ret;",
+                "mov.u64 %d2, lo; cvta.local.u64 %d1, %d2; mov.b64 %d3, %d1; st.local.v2.b32 [%d2], {%r1, %r2}; ret;",
+            ),
+            (
+                "mov.u64 %d1, var; ld.relaxed.gpu.u32 %r1, [%d1]; ret;",
+                "mov.u64 %d1, var; ld.relaxed.gpu.global.u32 %r1, [%d1]; ret;",
+            ),
+            (
+                "cvta.const.u64 %d1, cst; ld.u32 %r1, [%d1]; ret;",
+                "cvta.const.u64 %d1, cst; ld.const.u32 %r1, [cst]; ret;",
+            ),
+            (
+                "cvta.shared.u64 %d1, %d2; cvta.to.shared.u64 %d3, %d1; ret;",
+                "cvta.shared.u64 %d1, %d2; mov.u64 %d3, %d2; ret;",
+            ),
+        ],
+    );
+    stays(
+        Pass::Spaces,
+        &[
+            // The address in the space is gone.
+            "cvta.shared.u64 %d1, %d2; mov.b64 %d2, 0; ld.u32 %r1, [%d1]; ret;",
+            "cvta.shared.u64 %d1, %d1; ld.u32 %r1, [%d1]; ret;",
+            "cvta.shared.u64 %d1, %d1; @%p1 bra L; ld.u32 %r1, [%d1]; L: ret;",
+            // It may be another one.
+            "cvta.global.u64 %d1, %d2; @%p1 cvta.shared.u64 %d1, %d3; ld.u32 %r1, [%d1]; ret;",
+            "cvta.global.u64 %d1, %d2; add.u64 %d1, %d1, %d3; ld.u32 %r1, [%d1]; ret;",
+            "@%p1 mov.u64 %d1, var; ld.u32 %r1, [%d1]; ret;",
+            "mov.u64 %d1, sh; ld.u32 %r1, [%d1]; ret;",
+            // There is no such store.
+            "cvta.const.u64 %d1, cst; st.u32 [%d1], %r1; ret;",
+            "cvta.shared.u64 %d1, %d2; cvta.to.global.u64 %d3, %d1; ret;",
+            "cvta.shared.u64 %d1, %d2; mov.b64 %d2, 0; cvta.to.shared.u64 %d3, %d1; ret;",
+            "cvta.local.u64 %d1, %d2; atom.add.u32 %r1, [%d1], 1; ret;",
+        ],
+    );
+}
+
+#[test]
+fn comments_and_places_stay() {
+    let text = format!(
+        "{HEAD}.file 1 \"a.cu\"\n    // first\n    .loc 1 3 0\n    mov.b32 %r1, 6; // six\n    add.u32 /* sum */ %r2, %r1, %r3;\n    st.global.b32   [%d1], %r2; // out\n\n    ret;\n}}\n"
+    )
+    .replace(".file 1 \"a.cu\"\n", "")
+    .replace(".version 9.0\n", ".version 9.0\n.file 1 \"a.cu\"\n");
+    let text = text.replace(
+        ".file 1 \"a.cu\"\n.target sm_90a\n",
+        ".target sm_90a\n.file 1 \"a.cu\"\n",
+    );
+    let (now, report) = super::cleaned(text.as_bytes(), &Options::default());
+    let now = String::from_utf8(now).unwrap();
+    let head = text.split("    // first").next().unwrap();
+    assert_eq!(
+        now.strip_prefix(head).unwrap(),
+        "    // first\n    .loc 1 3 0\n    // six\n    /* sum */\n    add.u32 %r2, 6, %r3;\n    st.global.b32   [%d1], %r2; // out\n\n    ret;\n}\n"
+    );
+    assert_eq!((report.count(Pass::Fold), report.count(Pass::Dead)), (1, 1));
+}
+
+#[test]
+fn labels_of_debug_sections_stay() {
+    let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nL:\nM:\nret;\n}\n.section .debug_loc\n{\n.b64 L\n.b64 L\n}\n";
+    let (now, _) = super::cleaned(text, &Options::default());
+    let now = String::from_utf8(now).unwrap();
+    assert!(now.contains("{\nL:\nret;\n}"), "{now}");
+}
