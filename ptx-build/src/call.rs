@@ -8,7 +8,7 @@ use ptx_isa::{ScalarType, StateSpace};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
 use crate::function::FunctionBuilder;
-use crate::module::Interface;
+use crate::interface::Interface;
 use crate::operand::{Func, Label, Operand, Reg, Var};
 
 /// What is passed for a parameter, or where a result goes.
@@ -77,6 +77,7 @@ impl FunctionBuilder<'_> {
         let interface = Interface {
             returns: returns.to_vec(),
             params: params.to_vec(),
+            ..Interface::default()
         };
         self.protocol(target.into(), Some(table), &interface, results, arguments)
     }
@@ -169,7 +170,7 @@ impl FunctionBuilder<'_> {
     ) -> Result<Passed, Error> {
         if declaration.space == StateSpace::Reg {
             let Argument::Value(operand) = argument else {
-                let message = format!("`{}` is a register and takes one value", declaration.name);
+                let message = format!("`{}` is a register and takes one value", declaration.name());
                 return Err(Error::new(Kind::Argument, message));
             };
             let parts = Vec::new();
@@ -179,8 +180,8 @@ impl FunctionBuilder<'_> {
         let name = self.fresh_name(stem);
         let mut local = Declaration::new(StateSpace::Param, declaration.ty, &name);
         local = local.vector(declaration.vector_len());
-        if let Some(align) = declaration.align {
-            local = local.align(align);
+        if let Some(align) = &declaration.align {
+            local = local.align(align.clone());
         }
         let mut parts: Vec<(u64, ScalarType, Operand)> = Vec::new();
         match argument {
@@ -188,11 +189,12 @@ impl FunctionBuilder<'_> {
                 parts.push((0, declaration.ty, value.clone()));
             }
             Argument::Parts(given) if declaration.bytes().is_some() => {
-                let sizes = declaration.dims.iter().copied().flatten();
-                local = local.array(sizes);
+                for size in declaration.dims().iter().flatten() {
+                    local = local.dimension(size.clone());
+                }
                 parts.clone_from(given);
             }
-            Argument::Variadic(values) if declaration.dims.contains(&None) => {
+            Argument::Variadic(values) if declaration.dims().contains(&None) => {
                 let mut end = 0u64;
                 for (ty, value) in values {
                     let bytes = u64::from(ty.bits()).div_ceil(8).max(1);
@@ -204,7 +206,7 @@ impl FunctionBuilder<'_> {
                 local = local.array([end.div_ceil(element).max(1)]);
             }
             _ => {
-                let message = format!("what is passed does not fit `{}`", declaration.parameter());
+                let message = format!("what is passed does not fit `{}`", declaration.parameter()?);
                 return Err(Error::new(Kind::Argument, message));
             }
         }
@@ -213,7 +215,7 @@ impl FunctionBuilder<'_> {
                 offset.saturating_add(u64::from(ty.bits()).div_ceil(8))
             };
             if parts.iter().map(end).max().unwrap_or(0) > bytes {
-                let message = format!("more than the {bytes} bytes of `{}`", declaration.name);
+                let message = format!("more than the {bytes} bytes of `{}`", declaration.name());
                 return Err(Error::new(Kind::Argument, message));
             }
         }

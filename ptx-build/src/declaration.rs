@@ -8,42 +8,66 @@ use core::fmt::Write as _;
 use ptx_ir::Linkage;
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use crate::error::Error;
-use crate::module::Tables;
-use crate::operand::{Func, Var};
+use crate::error::{Error, Kind};
+use crate::initial::{Init, Scope, write_init};
+use crate::number::Number;
 use crate::spelling;
+use crate::writer::Mention;
 
-/// An initial value. Manual 5.4.4.
+/// A name of a declaration with what stands behind it.
 #[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub enum Init {
-    /// An integer.
-    Int(i64),
-    /// An integer without a sign.
-    Unsigned(u64),
-    /// Single precision.
-    F32(f32),
-    /// Double precision.
-    F64(f64),
-    /// A constant in its own spelling.
-    Constant(String),
-    /// A string with its end.
-    Text(String),
-    /// The address of a variable, so many bytes behind it.
-    Address(Var, i64),
-    /// The generic address of a variable, so many bytes behind it: `generic(a)+4`.
-    Generic(Var, i64),
-    /// A function.
-    Function(Func),
-    /// Some bytes of an address: `0xFF00(a)`.
-    Masked(u64, Var),
-    /// A field of a sampler or texture: `addr_mode_0 = wrap`.
-    Field(String, String),
-    /// `{…}`
-    List(Vec<Init>),
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) count: Option<Number>,
+    /// `None` is an array without its size.
+    pub(crate) dims: Vec<Option<Number>>,
+    pub(crate) init: Option<Init>,
 }
 
-/// A variable or a parameter, to be declared by a [module](crate::ModuleBuilder::declare), a
+impl Name {
+    fn new(text: &str) -> Self {
+        Self {
+            text: String::from(text),
+            count: None,
+            dims: Vec::new(),
+            init: None,
+        }
+    }
+
+    fn write(&self, name: &str, out: &mut String) -> Result<(), Error> {
+        out.push_str(name);
+        for dim in &self.dims {
+            let dim = dim.as_ref().map_or(Ok(""), Number::text)?;
+            let _ = write!(out, "[{dim}]");
+        }
+        Ok(())
+    }
+
+    /// The names that it declares: itself, or those of its range.
+    pub(crate) fn members(&self) -> Result<Vec<String>, Error> {
+        let Some(count) = &self.count else {
+            return Ok(alloc::vec![self.text.clone()]);
+        };
+        match count.value() {
+            Some(n) if n <= MOST_MEMBERS => {
+                Ok((0..n).map(|i| format!("{}{i}", self.text)).collect())
+            }
+            _ => {
+                let text = count.text()?;
+                let message = format!(
+                    "`{}<{text}>` are more variables than the {MOST_MEMBERS} that one range may have here",
+                    self.text
+                );
+                Err(Error::new(Kind::Spelling, message))
+            }
+        }
+    }
+}
+
+/// How many handles one range may make.
+pub(crate) const MOST_MEMBERS: u64 = 1 << 16;
+
+/// Variables, registers or a parameter, to be declared by a [module](crate::ModuleBuilder::declare), a
 /// [function](crate::FunctionBuilder::declare) or as a [parameter](crate::FunctionBuilder::param).
 ///
 /// ```
@@ -53,21 +77,21 @@ pub enum Init {
 ///     .align(16)
 ///     .array([4])
 ///     .init(Init::List((0..4).map(Init::Int).collect()));
+/// // `.global .b32 a, b[2];`: what is said of an array, a range or an initial value is said of the last name.
+/// let two = Declaration::new(StateSpace::Global, ScalarType::B32, "a").and("b").array([2]);
+/// # let _ = (table, two);
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Declaration {
     pub(crate) space: StateSpace,
     pub(crate) ty: ScalarType,
-    pub(crate) name: String,
-    pub(crate) align: Option<u32>,
+    pub(crate) align: Option<Number>,
     vector: u8,
-    /// `None` is an array without its size.
-    pub(crate) dims: Vec<Option<u64>>,
     linkage: Option<Linkage>,
     attributes: Vec<String>,
-    count: Option<u32>,
-    pointer: Option<(String, Option<u32>)>,
-    init: Option<Init>,
+    pointer: Option<(&'static str, Option<Number>)>,
+    first: Name,
+    more: Vec<Name>,
 }
 
 impl Declaration {
@@ -76,22 +100,31 @@ impl Declaration {
         Self {
             space,
             ty,
-            name: String::from(name),
             align: None,
             vector: 1,
-            dims: Vec::new(),
             linkage: None,
             attributes: Vec::new(),
-            count: None,
             pointer: None,
-            init: None,
+            first: Name::new(name),
+            more: Vec::new(),
         }
+    }
+
+    /// Another name in the same declaration.
+    #[must_use]
+    pub fn and(mut self, name: &str) -> Self {
+        self.more.push(Name::new(name));
+        self
+    }
+
+    fn last(&mut self) -> &mut Name {
+        self.more.last_mut().unwrap_or(&mut self.first)
     }
 
     /// Aligned to so many bytes.
     #[must_use]
-    pub fn align(mut self, bytes: u32) -> Self {
-        self.align = Some(bytes);
+    pub fn align(mut self, bytes: impl Into<Number>) -> Self {
+        self.align = Some(bytes.into());
         self
     }
 
@@ -105,14 +138,22 @@ impl Declaration {
     /// An array of these dimensions, outermost first.
     #[must_use]
     pub fn array(mut self, dims: impl IntoIterator<Item = u64>) -> Self {
-        self.dims.extend(dims.into_iter().map(Some));
+        let dims = dims.into_iter().map(|n| Some(n.into()));
+        self.last().dims.extend(dims);
         self
     }
 
     /// An array whose (outermost) size is not written: of the initial values, of another module, or of a call.
     #[must_use]
     pub fn unsized_array(mut self) -> Self {
-        self.dims.insert(0, None);
+        self.last().dims.insert(0, None);
+        self
+    }
+
+    /// One more dimension, the innermost so far.
+    #[must_use]
+    pub fn dimension(mut self, size: impl Into<Number>) -> Self {
+        self.last().dims.push(Some(size.into()));
         self
     }
 
@@ -132,8 +173,8 @@ impl Declaration {
 
     /// So many variables, or registers, `name0`, `name1`, …
     #[must_use]
-    pub fn range(mut self, count: u32) -> Self {
-        self.count = Some(count);
+    pub fn range(mut self, count: impl Into<Number>) -> Self {
+        self.last().count = Some(count.into());
         self
     }
 
@@ -141,19 +182,45 @@ impl Declaration {
     #[must_use]
     pub fn pointer(mut self, space: Option<StateSpace>, align: Option<u32>) -> Self {
         let space = space.map_or("", StateSpace::text);
-        self.pointer = Some((String::from(space), align));
+        self.pointer = Some((space, align.map(Number::from)));
         self
     }
 
-    /// Its initial value.
+    /// The same for what points to a texture, sampler or surface, and for alignments in their own spelling.
+    #[must_use]
+    pub fn pointer_to(mut self, ty: ScalarType, align: Option<Number>) -> Self {
+        self.pointer = Some((ty.text(), align));
+        self
+    }
+
+    /// The alignment of what a [pointer](Self::pointer) points to, in its own spelling.
+    #[must_use]
+    pub fn pointer_align(mut self, bytes: impl Into<Number>) -> Self {
+        let to = self.pointer.map_or("", |(to, _)| to);
+        self.pointer = Some((to, Some(bytes.into())));
+        self
+    }
+
+    /// The initial value.
     #[must_use]
     pub fn init(mut self, init: Init) -> Self {
-        self.init = Some(init);
+        self.last().init = Some(init);
         self
     }
 
-    fn head(&self, name: &str) -> String {
-        let mut out = String::new();
+    pub(crate) fn names(&self) -> impl Iterator<Item = &Name> + '_ {
+        core::iter::once(&self.first).chain(&self.more)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.first.text
+    }
+
+    pub(crate) fn dims(&self) -> &[Option<Number>] {
+        &self.first.dims
+    }
+
+    fn head(&self, out: &mut String) -> Result<(), Error> {
         if let Some(linkage) = self.linkage {
             out.push_str(linkage_text(linkage));
             out.push(' ');
@@ -163,72 +230,96 @@ impl Declaration {
             let all = self.attributes.join(", ");
             let _ = write!(out, "{}({all}) ", Directive::Attribute);
         }
-        if let Some(align) = self.align {
-            let _ = write!(out, "{} {align} ", Directive::Align);
+        if let Some(align) = &self.align {
+            let _ = write!(out, "{} {} ", Directive::Align, align.text()?);
         }
         if self.vector != 1 {
             let _ = write!(out, ".v{} ", self.vector);
         }
         let _ = write!(out, "{}", self.ty);
-        if let Some((space, align)) = &self.pointer {
+        if let Some((to, align)) = &self.pointer {
             let _ = write!(out, " {}", Directive::Ptr);
-            if !space.is_empty() {
-                let _ = write!(out, " {space}");
+            if !to.is_empty() {
+                let _ = write!(out, " {to}");
             }
             if let Some(align) = align {
-                let _ = write!(out, " {} {align}", Directive::Align);
+                let _ = write!(out, " {} {}", Directive::Align, align.text()?);
             }
         }
-        let _ = write!(out, " {name}");
-        if let Some(count) = self.count {
-            let _ = write!(out, "<{count}>");
-        }
-        for dim in &self.dims {
-            match dim {
-                Some(n) => {
-                    let _ = write!(out, "[{n}]");
-                }
-                None => out.push_str("[]"),
-            }
-        }
-        out
+        out.push(' ');
+        Ok(())
     }
 
-    /// What stands in a list of parameters.
-    pub(crate) fn parameter(&self) -> String {
-        self.head(&self.name)
-    }
-
-    /// The same without a name: what a caller sees of it.
-    pub(crate) fn nameless(&self) -> String {
-        self.head("_")
-    }
-
-    /// The statement.
-    pub(crate) fn statement(&self, tables: &Tables) -> Result<String, Error> {
-        let mut out = self.head(&self.name);
-        if let Some(init) = &self.init {
-            out.push_str(" = ");
-            write_init(init, tables, &mut out, 0)?;
-        }
-        out.push(';');
+    fn one(&self, name: &Name, text: &str) -> Result<String, Error> {
+        let mut out = String::new();
+        self.head(&mut out)?;
+        name.write(text, &mut out)?;
         Ok(out)
     }
 
-    /// The statement without its initial value.
-    pub(crate) fn bare(&self) -> String {
-        format!("{};", self.head(&self.name))
+    /// What stands in a list of parameters.
+    pub(crate) fn parameter(&self) -> Result<String, Error> {
+        if self.first.text != "_" {
+            spelling::name(&self.first.text)?;
+        }
+        self.one(&self.first, &self.first.text)
+    }
+
+    /// The same without a name: what a caller sees of it.
+    pub(crate) fn nameless(&self) -> Result<String, Error> {
+        self.one(&self.first, "_")
+    }
+
+    pub(crate) fn unnamed(&self) -> Self {
+        let mut unnamed = self.clone();
+        unnamed.first.text = String::from("_");
+        unnamed
+    }
+
+    /// A name of it without the name and without an initial value: what is the same for all that are alike.
+    pub(crate) fn class(&self, name: &Name) -> Result<String, Error> {
+        self.one(name, "_")
+    }
+
+    /// A member of one of its names as a statement, without its initial value.
+    pub(crate) fn bare(&self, name: &Name, member: &str) -> Result<String, Error> {
+        Ok(format!("{};", self.one(name, member)?))
+    }
+
+    /// The statement, and what its initial values mention.
+    pub(crate) fn statement(&self, scope: &Scope<'_>) -> Result<(String, Vec<Mention>), Error> {
+        let (mut out, mut mentions) = (String::new(), Vec::new());
+        self.head(&mut out)?;
+        for (i, name) in self.names().enumerate() {
+            if i > 0 {
+                out.push_str(", ");
+            }
+            spelling::name(&name.text)?;
+            let text = match &name.count {
+                Some(count) => format!("{}<{}>", name.text, count.text()?),
+                None => name.text.clone(),
+            };
+            name.write(&text, &mut out)?;
+            if let Some(init) = &name.init {
+                out.push_str(" = ");
+                write_init(init, scope, &mut out, &mut mentions, 0)?;
+            }
+        }
+        out.push(';');
+        Ok((out, mentions))
     }
 
     /// How many bytes it takes, if that is written.
     pub(crate) fn bytes(&self) -> Option<u64> {
         let element = u64::from(self.ty.bits()).div_ceil(8) * u64::from(self.vector);
-        let mut dims = self.dims.iter();
-        dims.try_fold(element, |bytes, dim| bytes.checked_mul((*dim)?))
+        let mut dims = self.first.dims.iter();
+        dims.try_fold(element, |bytes, dim| {
+            bytes.checked_mul(dim.as_ref()?.value()?)
+        })
     }
 
     pub(crate) fn is_array(&self) -> bool {
-        !self.dims.is_empty()
+        !self.first.dims.is_empty()
     }
 
     pub(crate) fn vector_len(&self) -> u8 {
@@ -243,64 +334,4 @@ pub(crate) fn linkage_text(linkage: Linkage) -> &'static str {
         Linkage::Weak => Directive::Weak.text(),
         Linkage::Common => Directive::Common.text(),
     }
-}
-
-const DEPTH: usize = 64;
-
-fn write_init(init: &Init, tables: &Tables, out: &mut String, depth: usize) -> Result<(), Error> {
-    use crate::error::Kind;
-    let offset = |out: &mut String, offset: i64| {
-        if offset != 0 {
-            let _ = write!(out, "+{offset}");
-        }
-    };
-    let _ = match init {
-        Init::Int(n) => write!(out, "{n}"),
-        Init::Unsigned(n) => write!(out, "{n}"),
-        Init::F32(x) => write!(out, "0f{:08X}", x.to_bits()),
-        Init::F64(x) => write!(out, "0d{:016X}", x.to_bits()),
-        Init::Constant(text) if spelling::is_constant(text) => write!(out, "{text}"),
-        Init::Constant(text) => {
-            let message = format!("`{text}` is no constant");
-            return Err(Error::new(Kind::Spelling, message));
-        }
-        Init::Text(text) => write!(out, "{}", spelling::string(text)?),
-        Init::Address(var, n) => {
-            out.push_str(tables.global(*var)?);
-            offset(out, *n);
-            Ok(())
-        }
-        Init::Generic(var, n) => {
-            let _ = write!(out, "generic({})", tables.global(*var)?);
-            offset(out, *n);
-            Ok(())
-        }
-        Init::Function(func) => write!(out, "{}", tables.func(*func)?.name),
-        Init::Masked(mask, var) => write!(out, "0x{mask:X}({})", tables.global(*var)?),
-        Init::Field(name, value) => {
-            spelling::name(name)?;
-            match spelling::is_constant(value) {
-                true => {}
-                false => spelling::name(value)?,
-            }
-            write!(out, "{name} = {value}")
-        }
-        Init::List(parts) if depth < DEPTH => {
-            out.push('{');
-            for (i, part) in parts.iter().enumerate() {
-                if i > 0 {
-                    // As the canonical style has it.
-                    out.push_str(if i % 16 == 0 { ",\n\t" } else { ", " });
-                }
-                write_init(part, tables, out, depth + 1)?;
-            }
-            out.push('}');
-            Ok(())
-        }
-        Init::List(_) => {
-            let message = "initial values nest too deep".into();
-            return Err(Error::new(Kind::Spelling, message));
-        }
-    };
-    Ok(())
 }

@@ -25,8 +25,10 @@ pub enum Kind {
     Unfinished,
     /// A scope that is not open, or not closed.
     Scope,
-    /// Arguments or results that a function does not have.
+    /// Arguments or results that a function does not have, or a number that a call of the builder does not take.
     Argument,
+    /// A part of a module that was read and not understood: see [`replay`](crate::replay()).
+    Unknown,
 }
 
 #[derive(Clone, PartialEq, Debug)]

@@ -9,7 +9,8 @@ use ptx_ir::{Diagnostic, Module, Severity, Span};
 use ptx_isa::StateSpace;
 
 use crate::function::Body;
-use crate::module::{Interface, Tables, interface};
+use crate::interface::Interface;
+use crate::module::Tables;
 use crate::writer::Mention;
 
 /// The function around a statement that is judged alone.
@@ -64,17 +65,21 @@ pub(crate) fn around(body: &Body, tables: &Tables, statement: &str) -> (String, 
     for mention in &mentions {
         match mention {
             Mention::Global(v) => {
-                if let Some(global) = tables.globals.get(*v as usize) {
-                    let _ = writeln!(text, "{}", global.text);
-                }
+                text.push_str(&tables.global_text(*v));
             }
             Mention::Func(f) => text.push_str(&tables.prototype(*f)),
             _ => {}
         }
     }
     let known = tables.functions.get(body.function as usize);
-    let own = known.map_or_else(Interface::default, |f| f.interface.clone());
-    let _ = writeln!(text, "{}\n{{", interface(body.kind, None, "", NAME, &own));
+    let own = known.map_or_else(Interface::default, |f| f.interface.shape());
+    let header = own.header(body.kind, NAME).unwrap_or_default();
+    let _ = writeln!(text, "{header}\n{{");
+    // What is declared in a scope may have the name of a parameter.
+    let inside = body.is_in_scope();
+    if inside {
+        text.push_str("{\n");
+    }
     let mut labels = String::new();
     for mention in &mentions {
         match mention {
@@ -116,6 +121,9 @@ pub(crate) fn around(body: &Body, tables: &Tables, statement: &str) -> (String, 
     let start = text.len();
     text.push_str(statement);
     text.push('\n');
+    if inside {
+        text.push_str("}\n");
+    }
     text.push_str(&labels);
     text.push_str("}\n");
     (text, start)

@@ -50,23 +50,33 @@ mod error;
 mod fragment;
 mod function;
 mod generated;
+mod initial;
+mod interface;
 mod judge;
 mod module;
+mod number;
 mod operand;
+mod replay;
+mod section;
 mod spelling;
 mod statement;
 mod writer;
 
 pub use call::Argument;
-pub use declaration::{Declaration, Init};
+pub use declaration::Declaration;
 pub use error::{Error, Kind};
 pub use fragment::{Report, check_asm};
 pub use function::FunctionBuilder;
+pub use initial::Init;
+pub use interface::Interface;
 pub use module::ModuleBuilder;
+pub use number::Number;
 pub use operand::{
-    Address, Func, IntoOperand, IntoOperands, Label, Operand, Reg, Sink, Var, at, bracket, lane,
-    pair,
+    Address, Func, IntoOperand, IntoOperands, Label, Operand, Reg, RegRange, Sink, Var, at,
+    bracket, lane, pair,
 };
+pub use replay::replay;
+pub use section::{Datum, Value};
 pub use statement::Statement;
 pub use writer::Writer;
 

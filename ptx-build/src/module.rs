@@ -1,6 +1,6 @@
 //! The module that is being made.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -10,11 +10,15 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use ptx_ir::{EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures};
 use ptx_isa::{Directive, PtxVersion, Target};
 
-use crate::declaration::{Declaration, linkage_text};
+use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
 use crate::function::FunctionBuilder;
+use crate::initial::Scope;
+use crate::interface::{Interface, pragma};
 use crate::operand::{Func, Var};
+use crate::section::{self, Datum};
 use crate::spelling;
+use crate::writer::Mention;
 
 /// A variable of the module.
 #[derive(Debug)]
@@ -25,18 +29,14 @@ pub(crate) struct Global {
     pub(crate) class: u32,
 }
 
-/// What a caller sees of a function.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Interface {
-    pub(crate) returns: Vec<Declaration>,
-    pub(crate) params: Vec<Declaration>,
-}
-
 #[derive(Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) kind: FunctionKind,
     pub(crate) interface: Interface,
+    /// The last declaration of it without a body; empty where there is none.
+    declared: String,
+    is_defined: bool,
 }
 
 /// What was declared so far, and what is known of statements.
@@ -47,6 +47,10 @@ pub(crate) struct Tables {
     pub(crate) globals: Vec<Global>,
     pub(crate) functions: Vec<Function>,
     pub(crate) names: BTreeSet<String>,
+    /// The variables among them.
+    variables: BTreeMap<String, u32>,
+    /// The functions among them.
+    by_name: BTreeMap<String, u32>,
     /// Declarations that are alike but for their names.
     pub(crate) classes: Interner,
 }
@@ -80,6 +84,12 @@ impl Tables {
             .ok_or_else(|| Error::new(Kind::Foreign, "a function of another module".into()))
     }
 
+    /// A variable as a declaration, for statements that mention it.
+    pub(crate) fn global_text(&self, var: u32) -> String {
+        let global = self.globals.get(var as usize);
+        global.map_or(String::new(), |g| format!("{}\n", g.text))
+    }
+
     pub(crate) fn class(&mut self, text: &str) -> u32 {
         self.classes.intern(text.as_bytes()).0
     }
@@ -89,7 +99,8 @@ impl Tables {
         let Some(f) = self.functions.get(func as usize) else {
             return String::new();
         };
-        format!("{};\n", interface(f.kind, None, "", &f.name, &f.interface))
+        let header = f.interface.shape().header(f.kind, &f.name);
+        format!("{};\n", header.unwrap_or_default())
     }
 }
 
@@ -109,35 +120,9 @@ impl Known {
     }
 }
 
-/// Parameters and results, on one line each if there are any parameters.
-pub(crate) fn interface(
-    kind: FunctionKind,
-    linkage: Option<Linkage>,
-    attributes: &str,
-    name: &str,
-    interface: &Interface,
-) -> String {
-    let mut out = String::new();
-    if let Some(linkage) = linkage {
-        let _ = write!(out, "{} ", linkage_text(linkage));
-    }
-    let _ = match kind {
-        FunctionKind::Entry => write!(out, "{} ", Directive::Entry),
-        FunctionKind::Func => write!(out, "{} ", Directive::Func),
-    };
-    out.push_str(attributes);
-    if !interface.returns.is_empty() {
-        let all: Vec<String> = interface.returns.iter().map(|p| p.parameter()).collect();
-        let _ = write!(out, "({}) ", all.join(", "));
-    }
-    out.push_str(name);
-    if interface.params.is_empty() {
-        out.push_str("()");
-    } else {
-        let all: Vec<String> = interface.params.iter().map(|p| p.parameter()).collect();
-        let _ = write!(out, "(\n\t{}\n)", all.join(",\n\t"));
-    }
-    out
+fn taken(name: &str) -> Error {
+    let message = format!("the module has a `{name}` already");
+    Error::new(Kind::Duplicate, message)
 }
 
 /// Every function and every module has a number of its own, so that handles of others are told apart.
@@ -154,9 +139,16 @@ pub struct ModuleBuilder {
     version: PtxVersion,
     target: Target,
     options: Vec<String>,
-    address_size: u8,
+    is_virtual: bool,
+    address_size: Option<u8>,
     text: String,
-    /// The sizes of functions begun and not finished.
+    /// What `.loc` said so far.
+    pub(crate) places: BTreeSet<[u32; 3]>,
+    /// The indices of `.file`.
+    files: BTreeSet<u32>,
+    /// Those that functions mention, each with the first function.
+    mentioned_files: BTreeMap<u32, String>,
+    /// The first function that was begun and not finished.
     pub(crate) dropped: Option<Error>,
 }
 
@@ -170,14 +162,20 @@ impl ModuleBuilder {
                 globals: Vec::new(),
                 functions: Vec::new(),
                 names: BTreeSet::new(),
+                variables: BTreeMap::new(),
+                by_name: BTreeMap::new(),
                 classes: Interner::default(),
             },
             known: Known::default(),
             version,
             target,
             options: Vec::new(),
-            address_size: 64,
+            address_size: Some(64),
             text: String::new(),
+            places: BTreeSet::new(),
+            files: BTreeSet::new(),
+            is_virtual: false,
+            mentioned_files: BTreeMap::new(),
             dropped: None,
         };
         module.write_header();
@@ -186,18 +184,22 @@ impl ModuleBuilder {
 
     fn write_header(&mut self) {
         let mut target = self.target.text().to_string();
+        if self.is_virtual {
+            target = target.replacen("sm_", "compute_", 1);
+        }
         for option in &self.options {
             target.push_str(", ");
             target.push_str(option);
         }
         self.tables.header = format!(
-            "{} {}\n{} {target}\n{} {}\n",
+            "{} {}\n{} {target}\n",
             Directive::Version,
             self.version,
             Directive::Target,
-            Directive::AddressSize,
-            self.address_size
         );
+        if let Some(bits) = self.address_size {
+            let _ = writeln!(self.tables.header, "{} {bits}", Directive::AddressSize);
+        }
         // What was found legal was so under another header.
         self.known.keys = Interner::default();
         self.known.legal.clear();
@@ -215,7 +217,19 @@ impl ModuleBuilder {
 
     /// Addresses of 32 or 64 bits.
     pub fn set_address_size(&mut self, bits: u8) {
-        self.address_size = bits;
+        self.address_size = Some(bits);
+        self.write_header();
+    }
+
+    /// Writes no `.address_size`: addresses have 32 bits then.
+    pub fn without_address_size(&mut self) {
+        self.address_size = None;
+        self.write_header();
+    }
+
+    /// Writes the target as `compute_80` in place of `sm_80`, which means the same.
+    pub fn write_virtual_target(&mut self) {
+        self.is_virtual = true;
         self.write_header();
     }
 
@@ -236,23 +250,61 @@ impl ModuleBuilder {
 
     /// `.file index "path"`, for [`FunctionBuilder::loc`].
     pub fn file(&mut self, index: u32, path: &str) -> Result<(), Error> {
-        let path = spelling::string(path)?;
-        self.item(&format!("{} {index} {path}", Directive::File))
+        self.file_with(index, path, &[])
+    }
+
+    /// The same with what may stand behind the path: the time of the last change, and the size.
+    pub fn file_with(&mut self, index: u32, path: &str, more: &[u64]) -> Result<(), Error> {
+        let mut text = format!("{} {index} {}", Directive::File, spelling::string(path)?);
+        for number in more {
+            let _ = write!(text, ", {number}");
+        }
+        if self.files.contains(&index) {
+            let message = format!("the module has a file {index} already");
+            return Err(Error::new(Kind::Duplicate, message));
+        }
+        self.item(&text)?;
+        self.files.insert(index);
+        Ok(())
     }
 
     /// `.pragma "…";`
     pub fn pragma(&mut self, text: &str) -> Result<(), Error> {
-        let text = spelling::string(text)?;
-        self.item(&format!("{} {text};", Directive::Pragma))
+        self.pragmas(&[text])
     }
 
-    /// `.alias name, of;`: another name of a function that was declared before under both names.
+    /// `.pragma "…", "…";`
+    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), Error> {
+        self.item(&pragma(texts)?)
+    }
+
+    /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
+    /// a function with a body, wherever that stands.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
-        let (alias, of) = (&self.tables.func(alias)?.name, &self.tables.func(of)?.name);
-        let text = format!("{} {alias}, {of};\n", Directive::Alias);
-        // It is held against the functions when the module is whole.
+        let (a, b) = (self.tables.func(alias)?, self.tables.func(of)?);
+        let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
+        if a.is_defined {
+            let message = format!(
+                "`{}` has a body: it cannot be another name of `{}`",
+                a.name, b.name
+            );
+            return Err(Error::new(Kind::Duplicate, message));
+        }
+        // Held against both as they are known so far; that the other one has a body shows at the end.
+        let header = b.interface.header(b.kind, &b.name)?;
+        let (p, q) = (&a.declared, format!("{header}\n{{\n}}\n"));
+        let p = if p.is_empty() || alias == of { "" } else { p };
+        let whole = format!("{}{p}\n{q}{text}\n", self.tables.header);
+        self.verify(&whole, whole.len() - text.len() - 1, &text)?;
         self.text.push_str(&text);
+        self.text.push('\n');
         Ok(())
+    }
+
+    /// `.section name { … }`: debug information.
+    pub fn section(&mut self, name: &str, data: &[Datum]) -> Result<(), Error> {
+        let text = section::text(name, data)?;
+        self.item(&text)
     }
 
     /// Adds text as an item of the module, a debug section say, if it is legal alone.
@@ -274,51 +326,87 @@ impl ModuleBuilder {
     fn claim(&mut self, name: &str) -> Result<(), Error> {
         spelling::name(name)?;
         if !self.tables.names.insert(name.to_string()) {
-            let message = format!("the module has a `{name}` already");
-            return Err(Error::new(Kind::Duplicate, message));
+            return Err(taken(name));
         }
         Ok(())
     }
 
-    /// Declares a variable of the module.
+    /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
+    /// again where the linkage allows it, `.extern` before the definition say, and keeps its handle.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
-        let text = declaration.statement(&self.tables)?;
-        self.claim(&declaration.name)?;
+        let all = self.declare_all(declaration)?;
+        let first = all.first().copied();
+        first.ok_or_else(|| Error::new(Kind::Spelling, "a range of no variables".into()))
+    }
+
+    /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
+    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Var>, Error> {
+        let scope = Scope {
+            tables: &self.tables,
+            body: None,
+        };
+        let (text, mut mentions) = declaration.statement(&scope)?;
         let mut whole = self.tables.header.clone();
-        // What its initial value mentions.
-        if text.contains('=') {
-            for global in &self.tables.globals {
-                if text.contains(global.name.as_str()) {
-                    whole.push_str(&global.text);
-                    whole.push('\n');
-                }
+        mentions.sort_unstable();
+        mentions.dedup();
+        for mention in mentions {
+            match mention {
+                Mention::Global(v) => whole.push_str(&self.tables.global_text(v)),
+                Mention::Func(f) => whole.push_str(&self.tables.prototype(f)),
+                _ => {}
             }
-            for (id, function) in (0u32..).zip(&self.tables.functions) {
-                if text.contains(function.name.as_str()) {
-                    whole.push_str(&self.tables.prototype(id));
+        }
+        let mut members: Vec<(String, String, String, Option<u32>)> = Vec::new();
+        let mut again = false;
+        for name in declaration.names() {
+            let class = declaration.class(name)?;
+            for member in name.members()? {
+                let bare = declaration.bare(name, &member)?;
+                let known = self.variable(&member);
+                if self.tables.names.contains(&member) {
+                    match known {
+                        Some(_) => again = true,
+                        None => return Err(taken(&member)),
+                    }
                 }
+                if let Some(known) = known {
+                    whole.push_str(&self.tables.global_text(known));
+                }
+                members.push((member, class.clone(), bare, known));
             }
         }
         let start = whole.len();
         whole.push_str(&text);
         if let Err(error) = self.verify(&whole, start, &text) {
-            self.tables.names.remove(&declaration.name);
-            return Err(error);
+            return Err(match again {
+                true => taken(declaration.name()),
+                false => error,
+            });
         }
         self.text.push_str(&text);
         self.text.push('\n');
-        let class = self.tables.class(&declaration.nameless());
-        let index = self.tables.globals.len() as u32;
-        let text = declaration.bare();
-        self.tables.globals.push(Global {
-            name: declaration.name,
-            text,
-            class,
+        let handles = members.into_iter().map(|(name, class, text, known)| {
+            let class = self.tables.class(&class);
+            let index = known.unwrap_or(self.tables.globals.len() as u32);
+            self.tables.names.insert(name.clone());
+            let global = Global { name, text, class };
+            match self.tables.globals.get_mut(index as usize) {
+                Some(before) => *before = global,
+                None => {
+                    self.tables.variables.insert(global.name.clone(), index);
+                    self.tables.globals.push(global);
+                }
+            }
+            Var {
+                owner: self.tables.owner,
+                index,
+            }
         });
-        Ok(Var {
-            owner: self.tables.owner,
-            index,
-        })
+        Ok(handles.collect())
+    }
+
+    fn variable(&self, name: &str) -> Option<u32> {
+        self.tables.variables.get(name).copied()
     }
 
     /// Begins a kernel.
@@ -333,6 +421,9 @@ impl ModuleBuilder {
 
     fn begin(&mut self, name: &str, kind: FunctionKind) -> Result<FunctionBuilder<'_>, Error> {
         let func = self.add_function(name, kind, Interface::default())?;
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.is_defined = true;
+        }
         Ok(FunctionBuilder::new(self, func, kind, name))
     }
 
@@ -348,7 +439,10 @@ impl ModuleBuilder {
             name: name.to_string(),
             kind,
             interface,
+            declared: String::new(),
+            is_defined: false,
         });
+        self.tables.by_name.insert(name.to_string(), index);
         Ok(Func {
             owner: self.tables.owner,
             index,
@@ -364,27 +458,73 @@ impl ModuleBuilder {
         params: &[Declaration],
     ) -> Result<Func, Error> {
         let of = Interface {
+            linkage,
             returns: returns.to_vec(),
             params: params.to_vec(),
+            ..Interface::default()
         };
-        let text = format!("{};", interface(FunctionKind::Func, linkage, "", name, &of));
-        let whole = format!("{}{text}\n", self.tables.header);
-        spelling::name(name)?;
-        self.verify(&whole, self.tables.header.len(), &text)?;
-        let func = self.add_function(name, FunctionKind::Func, of)?;
+        self.declare_function(FunctionKind::Func, name, of)
+    }
+
+    /// Declares a function or a kernel with all that may be said of it. One that is known can be declared again.
+    pub fn declare_function(
+        &mut self,
+        kind: FunctionKind,
+        name: &str,
+        interface: Interface,
+    ) -> Result<Func, Error> {
+        let (func, text) = self.declaration_of(kind, name, interface)?;
         self.text.push_str(&text);
         self.text.push('\n');
         Ok(func)
+    }
+
+    /// Notes a function that is declared with this text, here or inside another one.
+    pub(crate) fn declaration_of(
+        &mut self,
+        kind: FunctionKind,
+        name: &str,
+        interface: Interface,
+    ) -> Result<(Func, String), Error> {
+        spelling::name(name)?;
+        let text = format!("{};", interface.header(kind, name)?);
+        let known = self.tables.by_name.get(name).copied();
+        let before = known.and_then(|f| self.tables.functions.get(f as usize));
+        let before = before.map_or("", |f| f.declared.as_str());
+        let whole = format!("{}{before}\n{text}\n", self.tables.header);
+        self.verify(&whole, whole.len() - text.len() - 1, &text)?;
+        let func = match known {
+            Some(index) => Func {
+                owner: self.tables.owner,
+                index,
+            },
+            None => self.add_function(name, kind, interface)?,
+        };
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.declared.clone_from(&text);
+        }
+        Ok((func, text))
     }
 
     /// Begins the body of a function that was declared; its parameters and results have to be added again.
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, Error> {
         let known = self.tables.func(func)?;
         let (kind, name) = (known.kind, known.name.clone());
+        if known.is_defined {
+            let message = format!("`{name}` has a body already");
+            return Err(Error::new(Kind::Duplicate, message));
+        }
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.interface = Interface::default();
+            f.is_defined = true;
         }
         Ok(FunctionBuilder::new(self, func, kind, &name))
+    }
+
+    /// Notes that a function says that it comes from a file.
+    pub(crate) fn mention_file(&mut self, file: u32, function: &str) {
+        let entry = self.mentioned_files.entry(file);
+        entry.or_insert_with(|| function.to_string());
     }
 
     pub(crate) fn add_text(&mut self, text: &str) {
@@ -400,6 +540,13 @@ impl ModuleBuilder {
     pub fn finish(self) -> Result<Module, Error> {
         if let Some(error) = self.dropped {
             return Err(error);
+        }
+        let mut mentioned = self.mentioned_files.iter();
+        if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {
+            let message = format!(
+                "`{function}` comes from a file {file}, which the module does not have: `ModuleBuilder::file` adds it"
+            );
+            return Err(Error::new(Kind::Unplaced, message));
         }
         let mut text = self.tables.header;
         text.push_str(&self.text);

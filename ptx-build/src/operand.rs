@@ -31,6 +31,8 @@ handles! {
     Label
     /// A function or kernel of the module that made it.
     Func
+    /// A declared range of registers, `%r<100>`, or a plain name, of the function that made it.
+    RegRange
 }
 
 /// What can be written as an operand. Numbers, [`Reg`], [`Var`], [`Label`], [`Func`], [`SpecialReg`], an [`Address`], an array (a

@@ -12,7 +12,10 @@ use crate::error::{Error, Kind};
 /// Whether `text` is one constant expression.
 pub(crate) fn is_constant(text: &str) -> bool {
     let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
-    read.value.is_ok() && read.end == text.len() && !read.spaced
+    // Blanks may stand between its tokens, comments and lines may not.
+    let plain = |b: u8| (b' '..0x7F).contains(&b);
+    let comment = text.contains("/*") || text.contains("//");
+    read.value.is_ok() && read.end == text.len() && text.bytes().all(plain) && !comment
 }
 
 /// Refuses what is no name.
@@ -26,7 +29,7 @@ pub(crate) fn name(text: &str) -> Result<(), Error> {
 
 /// A string with its quotes.
 pub(crate) fn string(text: &str) -> Result<String, Error> {
-    let fits = |b: u8| (b' '..0x7F).contains(&b) && b != b'"';
+    let fits = |b: u8| b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r' | 0);
     if text.bytes().all(fits) {
         return Ok(format!("\"{text}\""));
     }

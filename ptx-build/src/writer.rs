@@ -245,6 +245,10 @@ impl Writer<'_> {
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
             return self.foreign("a label");
         };
+        if !info.visible {
+            let message = format!("the scope of the label `{}` is closed", info.name);
+            return self.fail(Error::new(Kind::Foreign, message));
+        }
         info.used = true;
         self.body.text.push_str(&info.name);
         self.body.mentions.push(Mention::Label(label.index));

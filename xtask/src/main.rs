@@ -1,4 +1,4 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`, `api [--check]`, `corpus`, `constants`, `conformance`, `mutations`, `messages`,
+//! What a maintainer runs: `cargo xtask codegen [--check]`, `api [--check]`, `corpus`, `constants`, `conformance`, `random`, `mutations`, `messages`,
 //! `diagnostics`, `requires`, `transforms`, `bench`.
 //!
 //! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
@@ -55,6 +55,9 @@ enum Command {
     /// Compare the checker with verdicts of the real assembler on cases made from the table
     #[cfg(feature = "libraries")]
     Conformance(conformance::Args),
+    /// Make random modules from the table by calls of the builder and ask the real assembler about them
+    #[cfg(feature = "libraries")]
+    Random(conformance::random::Args),
     /// Change one token of valid files and compare the checker with the real assembler
     #[cfg(feature = "libraries")]
     Mutations(mutations::Args),
@@ -89,6 +92,8 @@ fn main() -> anyhow::Result<()> {
         Command::Constants(args) => corpus::constants::run(&args),
         #[cfg(feature = "libraries")]
         Command::Conformance(args) => conformance::run(&args),
+        #[cfg(feature = "libraries")]
+        Command::Random(args) => conformance::random::run(&args),
         #[cfg(feature = "libraries")]
         Command::Mutations(args) => mutations::run(&args),
         #[cfg(feature = "libraries")]

@@ -42,6 +42,8 @@ pub(crate) struct Table {
 #[derive(Debug)]
 pub(crate) struct LabelInfo {
     pub(crate) name: String,
+    /// Whether the scope that has its name is open.
+    pub(crate) visible: bool,
     pub(crate) placed: bool,
     pub(crate) used: bool,
     pub(crate) table: Option<Table>,
@@ -52,7 +54,43 @@ pub(crate) struct LabelInfo {
 pub(crate) enum Meaning {
     Register(u32),
     Local(u32),
-    Label,
+    Label(u32),
+    /// A member of a range of registers that nothing mentioned yet.
+    Member,
+}
+
+/// Registers that were declared as a range, `%r<100>`, or by a plain name.
+#[derive(Debug)]
+pub(crate) struct RangeInfo {
+    pub(super) name: String,
+    /// `None` for a plain name.
+    pub(super) count: Option<u64>,
+    pub(super) ty: ScalarType,
+    pub(super) vector: u8,
+    /// How many scopes were open.
+    pub(super) depth: usize,
+    pub(super) is_open: bool,
+    /// The members that were asked for.
+    pub(super) members: BTreeMap<u64, u32>,
+}
+
+impl RangeInfo {
+    /// Whether a name is that of a member.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        let number = name.strip_prefix(self.name.as_str());
+        let number = number.filter(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+        match (self.count, number) {
+            (Some(count), Some(n)) => n.parse::<u64>().is_ok_and(|n| n < count),
+            _ => false,
+        }
+    }
+}
+
+/// A scope that is open.
+#[derive(Default, Debug)]
+pub(crate) struct Scope {
+    pub(super) names: Vec<String>,
+    pub(super) ranges: Vec<u32>,
 }
 
 /// The fresh registers of one type.
@@ -76,9 +114,9 @@ pub(crate) struct Body {
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
     /// What each name means here, the innermost scope last.
-    pub(crate) names: BTreeMap<String, Vec<Meaning>>,
-    /// The names of each open scope.
-    pub(super) scopes: Vec<Vec<String>>,
+    pub(crate) names: BTreeMap<String, Vec<(usize, Meaning)>>,
+    pub(super) scopes: Vec<Scope>,
+    pub(super) ranges: Vec<RangeInfo>,
     pub(super) fresh: Vec<Fresh>,
     /// Where the fresh registers of each type are.
     pub(super) fresh_of: [Option<u8>; ScalarType::COUNT],
@@ -106,6 +144,16 @@ impl Body {
         for _ in 0..(self.scopes.len()).min(32) {
             self.text.push('\t');
         }
+    }
+
+    /// Whether a scope of its own is open.
+    pub(crate) fn is_in_scope(&self) -> bool {
+        self.depth() > 1
+    }
+
+    /// How many scopes are open, the function itself included.
+    pub(super) fn depth(&self) -> usize {
+        self.scopes.len()
     }
 
     pub(super) fn line(&mut self, text: &str) {

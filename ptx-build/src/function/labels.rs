@@ -3,14 +3,14 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write as _;
 
 use ptx_isa::Directive;
 
-use super::body::{LabelInfo, Table};
+use super::body::{LabelInfo, Scope, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
+use crate::interface::Interface;
 use crate::operand::{Func, IntoOperands, Label, Operand};
 
 impl FunctionBuilder<'_> {
@@ -20,15 +20,20 @@ impl FunctionBuilder<'_> {
             self.body.fresh_labels += 1;
             let name = format!("$L_{}", self.body.fresh_labels);
             let free = !self.module.tables.names.contains(&name);
-            if free && self.claim(&name, Meaning::Label).is_ok() {
+            let index = self.body.labels.len() as u32;
+            // Its name is its own, so that it can be placed in any scope.
+            if free
+                && !self.body.names.contains_key(&name)
+                && self.claim_outside(&name, Meaning::Label(index)).is_ok()
+            {
                 return self.push_label(name, None);
             }
         }
     }
 
-    /// A label with a name.
+    /// A label with a name, to be placed in the scope that is open.
     pub fn named_label(&mut self, name: &str) -> Result<Label, Error> {
-        self.claim(name, Meaning::Label)?;
+        self.claim(name, Meaning::Label(self.body.labels.len() as u32))?;
         Ok(self.push_label(name.to_string(), None))
     }
 
@@ -36,6 +41,7 @@ impl FunctionBuilder<'_> {
         let index = self.body.labels.len() as u32;
         self.body.labels.push(LabelInfo {
             name,
+            visible: true,
             placed: table.is_some(),
             used: false,
             table,
@@ -53,6 +59,10 @@ impl FunctionBuilder<'_> {
             let message = format!("a label that does not belong to `{}`", self.body.name);
             return Err(Error::new(Kind::Foreign, message));
         };
+        if !info.visible {
+            let message = format!("the scope of the label `{}` is closed", info.name);
+            return Err(Error::new(Kind::Scope, message));
+        }
         if info.placed {
             let message = format!("the label `{}` is placed already", info.name);
             return Err(Error::new(Kind::Duplicate, message));
@@ -61,6 +71,13 @@ impl FunctionBuilder<'_> {
         let text = format!("{}:", info.name);
         self.label_line(&text);
         Ok(())
+    }
+
+    /// The name of a label of this function; empty for others.
+    pub fn name_of_label(&self, label: Label) -> &str {
+        let known = self.body.labels.get(label.index as usize);
+        let known = known.filter(|_| label.owner == self.body.owner);
+        known.map_or("", |l| &l.name)
     }
 
     pub(super) fn label_line(&mut self, text: &str) {
@@ -83,14 +100,28 @@ impl FunctionBuilder<'_> {
 
     /// `.branchtargets`: a table of labels for an indexed jump.
     pub fn branch_targets(&mut self, labels: &[Label]) -> Result<Label, Error> {
+        let label = self.label();
+        self.place_branch_targets(label, labels)?;
+        Ok(label)
+    }
+
+    /// The same behind a label that is there already.
+    pub fn place_branch_targets(&mut self, label: Label, labels: &[Label]) -> Result<(), Error> {
         let labels: Vec<Operand> = labels.iter().copied().map(Operand::Label).collect();
-        self.table(Directive::Branchtargets, &labels)
+        self.table(label, Directive::Branchtargets, &labels)
     }
 
     /// `.calltargets`: a table of functions for an indirect call.
     pub fn call_targets(&mut self, functions: &[Func]) -> Result<Label, Error> {
+        let label = self.label();
+        self.place_call_targets(label, functions)?;
+        Ok(label)
+    }
+
+    /// The same behind a label that is there already.
+    pub fn place_call_targets(&mut self, label: Label, functions: &[Func]) -> Result<(), Error> {
         let functions: Vec<Operand> = functions.iter().copied().map(Operand::Func).collect();
-        self.table(Directive::Calltargets, &functions)
+        self.table(label, Directive::Calltargets, &functions)
     }
 
     /// `.callprototype`: what an indirect call calls.
@@ -99,22 +130,28 @@ impl FunctionBuilder<'_> {
         returns: &[Declaration],
         params: &[Declaration],
     ) -> Result<Label, Error> {
-        let list = |all: &[Declaration]| {
-            let all: Vec<String> = all.iter().map(Declaration::nameless).collect();
-            format!("({})", all.join(", "))
+        let unnamed = |all: &[Declaration]| all.iter().map(Declaration::unnamed).collect();
+        let label = self.label();
+        let interface = Interface {
+            returns: unnamed(returns),
+            params: unnamed(params),
+            ..Interface::default()
         };
-        let mut text = format!("{} ", Directive::Callprototype);
-        if !returns.is_empty() {
-            let _ = write!(text, "{} ", list(returns));
-        }
-        let _ = write!(text, "_ {};", list(params));
-        self.body.mentions.clear();
-        self.add_table(text)
+        self.place_prototype(label, &interface)?;
+        Ok(label)
     }
 
-    pub(super) fn table(&mut self, directive: Directive, of: &[Operand]) -> Result<Label, Error> {
-        let at = self.body.text.len();
+    /// `.callprototype` with all that may be said in it, behind a label that is there already.
+    pub fn place_prototype(&mut self, label: Label, interface: &Interface) -> Result<(), Error> {
+        let text = interface.prototype()?;
         self.body.abandon();
+        self.body.mentions.clear();
+        self.place_table(label, text)
+    }
+
+    fn table(&mut self, label: Label, directive: Directive, of: &[Operand]) -> Result<(), Error> {
+        self.body.abandon();
+        let at = self.body.text.len();
         self.body.mentions.clear();
         let mut writer = self.writer(true);
         writer.push(directive.text());
@@ -125,35 +162,28 @@ impl FunctionBuilder<'_> {
         if let Some(error) = self.body.error.take() {
             return Err(error);
         }
-        self.add_table(text)
+        self.place_table(label, text)
     }
 
-    pub(super) fn add_table(&mut self, text: String) -> Result<Label, Error> {
+    /// Places a label with a table that mentions what was noted.
+    fn place_table(&mut self, label: Label, text: String) -> Result<(), Error> {
         let mentions = core::mem::take(&mut self.body.mentions);
-        let label = self.label();
-        let name = self
-            .body
-            .labels
-            .last()
-            .map_or(String::new(), |l| l.name.clone());
-        let line = format!("{name}: {text}");
-        if let Err(error) = self.check(&line, &mentions) {
-            self.body.labels.pop();
-            return Err(error);
+        let name = self.name_of_label(label).to_string();
+        if !name.is_empty() {
+            self.check(&format!("{name}: {text}"), &mentions)?;
         }
-        self.label_line(&format!("{name}:"));
+        self.place(label)?;
         self.body.line(&text);
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
-            info.placed = true;
             info.table = Some(Table { text, mentions });
         }
-        Ok(label)
+        Ok(())
     }
 
     /// Opens a scope: `{`. What is declared in it is not visible outside.
     pub fn open(&mut self) {
         self.body.line("{");
-        self.body.scopes.push(Vec::new());
+        self.body.scopes.push(Scope::default());
     }
 
     /// Closes the scope that was opened last: `}`.
@@ -163,18 +193,24 @@ impl FunctionBuilder<'_> {
             return Err(Error::new(Kind::Scope, message));
         }
         self.body.abandon();
-        for name in self.body.scopes.pop().unwrap_or_default() {
+        let scope = self.body.scopes.pop().unwrap_or_default();
+        for name in scope.names {
             let meanings = self.body.names.get_mut(&name);
             let inner = meanings.and_then(|m| m.pop());
             let outer = self.body.names.get(&name).and_then(|m| m.last()).copied();
             if outer.is_none() {
                 self.body.names.remove(&name);
             }
-            if let Some(inner) = inner {
+            if let Some((_, inner)) = inner {
                 self.show(inner, false);
             }
-            if let Some(outer) = outer {
+            if let Some((_, outer)) = outer {
                 self.show(outer, true);
+            }
+        }
+        for range in scope.ranges {
+            if let Some(range) = self.body.ranges.get_mut(range as usize) {
+                range.is_open = false;
             }
         }
         self.body.line("}");

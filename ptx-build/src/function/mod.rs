@@ -15,14 +15,19 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
+use crate::initial::Scope as Names;
+use crate::interface::{Interface, pragma};
 use crate::judge;
-use crate::module::{ModuleBuilder, interface, next_owner};
+use crate::module::{ModuleBuilder, next_owner};
+use crate::number::Number;
 use crate::operand::{Func, IntoOperands, Reg, Var};
+use crate::section;
 use crate::spelling;
 use crate::statement::Statement;
 use crate::writer::{Mention, Writer};
-use body::Fresh;
-pub(crate) use body::{Body, Local, Meaning};
+use body::Local;
+pub(crate) use body::{Body, Meaning};
+use body::{Fresh, Scope};
 
 /// A comment may not begin another one.
 pub(crate) fn comment_line(text: &str) -> String {
@@ -41,9 +46,6 @@ pub(crate) fn comment_line(text: &str) -> String {
 pub struct FunctionBuilder<'m> {
     pub(crate) module: &'m mut ModuleBuilder,
     pub(crate) body: Body,
-    linkage: Option<Linkage>,
-    attributes: Vec<String>,
-    directives: Vec<String>,
     func: Func,
     is_finished: bool,
 }
@@ -66,7 +68,8 @@ impl<'m> FunctionBuilder<'m> {
             locals: Vec::new(),
             labels: Vec::new(),
             names: BTreeMap::new(),
-            scopes: alloc::vec![Vec::new()],
+            scopes: alloc::vec![Scope::default()],
+            ranges: Vec::new(),
             fresh: Vec::new(),
             fresh_of: [None; ScalarType::COUNT],
             fresh_labels: 0,
@@ -82,9 +85,6 @@ impl<'m> FunctionBuilder<'m> {
         Self {
             module,
             body,
-            linkage: None,
-            attributes: Vec::new(),
-            directives: Vec::new(),
             func,
             is_finished: false,
         }
@@ -102,27 +102,82 @@ impl<'m> FunctionBuilder<'m> {
 
     // --- interface ---
 
+    fn interface(&mut self) -> Option<&mut Interface> {
+        let functions = &mut self.module.tables.functions;
+        let function = functions.get_mut(self.func.index as usize);
+        function.map(|f| &mut f.interface)
+    }
+
     /// `.visible`, `.weak`, …
     pub fn linkage(&mut self, linkage: Linkage) -> &mut Self {
-        self.linkage = Some(linkage);
+        if let Some(interface) = self.interface() {
+            interface.linkage = Some(linkage);
+        }
         self
     }
 
     /// An attribute as it is written: `.unified(1, 2)`.
     pub fn attribute(&mut self, attribute: &str) -> &mut Self {
-        self.attributes.push(attribute.to_string());
+        if let Some(interface) = self.interface() {
+            interface.attributes.push(attribute.to_string());
+        }
         self
     }
 
     /// A directive between parameters and body, such as `.maxntid`, with its numbers.
     pub fn directive(&mut self, directive: Directive, numbers: &[u32]) -> &mut Self {
-        let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-        let text = match numbers.is_empty() {
-            true => directive.text().to_string(),
-            false => format!("{directive} {}", numbers.join(", ")),
-        };
-        self.directives.push(text);
+        let numbers: Vec<Number> = numbers.iter().copied().map(Number::from).collect();
+        if let Some(interface) = self.interface() {
+            interface.add_directive(directive, &numbers);
+        }
         self
+    }
+
+    /// Says at once what is to stand before the body. Results and parameters that are registers or have no name get no handle;
+    /// [`local`](Self::local) and [`local_reg`](Self::local_reg) find the others by their names.
+    pub fn set_interface(&mut self, interface: Interface) -> Result<(), Error> {
+        for (declaration, param) in (interface.returns.iter().map(|d| (d, false)))
+            .chain(interface.params.iter().map(|d| (d, true)))
+        {
+            if declaration.name() == "_" {
+                continue;
+            }
+            match declaration.space {
+                StateSpace::Reg => {
+                    let name = declaration.name();
+                    self.add_register(declaration.ty, declaration.vector_len(), name, true)?;
+                }
+                _ => {
+                    self.add_part(declaration, param)?;
+                }
+            }
+        }
+        if let Some(own) = self.interface() {
+            *own = interface;
+        }
+        Ok(())
+    }
+
+    /// The variable or parameter that has a name here.
+    pub fn local(&self, name: &str) -> Option<Var> {
+        match self.body.names.get(name)?.last()? {
+            (_, Meaning::Local(index)) => Some(Var {
+                owner: self.body.owner,
+                index: *index,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The register that has a name here, unless it belongs to a range and was never asked for.
+    pub fn local_reg(&self, name: &str) -> Option<Reg> {
+        match self.body.names.get(name)?.last()? {
+            (_, Meaning::Register(index)) => Some(Reg {
+                owner: self.body.owner,
+                index: *index,
+            }),
+            _ => None,
+        }
     }
 
     /// Adds a scalar parameter.
@@ -153,45 +208,80 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     fn push_part(&mut self, declaration: Declaration, param: bool) {
-        let functions = &mut self.module.tables.functions;
-        if let Some(f) = functions.get_mut(self.func.index as usize) {
+        if let Some(interface) = self.interface() {
             match param {
-                true => f.interface.params.push(declaration),
-                false => f.interface.returns.push(declaration),
+                true => interface.params.push(declaration),
+                false => interface.returns.push(declaration),
             }
         }
     }
 
     fn interface_part(&mut self, declaration: Declaration, param: bool) -> Result<Var, Error> {
-        let kind = if param { "parameter" } else { "result" };
-        let class = format!("{kind} {}", declaration.nameless());
-        let var = self.add_local(&declaration, &class, true)?;
+        let var = self.add_part(&declaration, param)?;
         self.push_part(declaration, param);
         Ok(var)
     }
 
+    fn add_part(&mut self, declaration: &Declaration, param: bool) -> Result<Var, Error> {
+        let kind = if param { "parameter" } else { "result" };
+        let class = format!("{kind} {}", declaration.nameless()?);
+        let text = format!("{};", declaration.parameter()?);
+        self.add_local(declaration.name(), text, &class, true)
+    }
+
     // --- names ---
 
+    fn duplicate(&self, name: &str) -> Error {
+        let message = format!("`{}` has a `{name}` already", self.body.name);
+        Error::new(Kind::Duplicate, message)
+    }
+
+    /// Gives a name of the scope that is open its meaning.
     fn claim(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+        self.claim_at(name, meaning, self.body.depth())
+    }
+
+    /// Gives a name of the whole function its meaning.
+    fn claim_outside(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+        self.claim_at(name, meaning, 1)
+    }
+
+    fn claim_at(&mut self, name: &str, meaning: Meaning, depth: usize) -> Result<(), Error> {
         spelling::name(name)?;
         let in_fresh = |f: &Fresh| {
             let number = name.strip_prefix(f.prefix.as_str());
             number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
-        let scope = self.body.scopes.last_mut();
-        let scope = scope.filter(|s| !s.iter().any(|n| n == name));
-        let Some(scope) = scope.filter(|_| !self.body.fresh.iter().any(in_fresh)) else {
-            let message = format!("`{}` has a `{name}` already", self.body.name);
-            return Err(Error::new(Kind::Duplicate, message));
+        let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
+        let scope = self.body.scopes.get(depth.wrapping_sub(1));
+        let mut ranges = scope.map_or(&[][..], |s| &s.ranges).iter();
+        let in_range = |r: &u32| {
+            self.body
+                .ranges
+                .get(*r as usize)
+                .is_some_and(|r| r.holds(name))
         };
-        scope.push(name.to_string());
+        if outer.is_some_and(|(d, _)| d >= depth)
+            || self.body.fresh.iter().any(in_fresh)
+            || ranges.any(in_range)
+        {
+            return Err(self.duplicate(name));
+        }
+        self.enter(name, meaning, depth);
+        Ok(())
+    }
+
+    /// A name means this in an open scope, and nothing else in it.
+    fn enter(&mut self, name: &str, meaning: Meaning, depth: usize) {
+        if let Some(scope) = self.body.scopes.get_mut(depth.wrapping_sub(1)) {
+            scope.names.push(name.to_string());
+        }
         let meanings = self.body.names.entry(name.to_string()).or_default();
         let outer = meanings.last().copied();
-        meanings.push(meaning);
-        if let Some(outer) = outer {
+        meanings.push((depth, meaning));
+        if let Some((_, outer)) = outer {
             self.show(outer, false);
         }
-        Ok(())
     }
 
     fn show(&mut self, meaning: Meaning, visible: bool) {
@@ -206,7 +296,12 @@ impl<'m> FunctionBuilder<'m> {
                     v.visible = visible;
                 }
             }
-            Meaning::Label => {}
+            Meaning::Label(l) => {
+                if let Some(l) = self.body.labels.get_mut(l as usize) {
+                    l.visible = visible;
+                }
+            }
+            Meaning::Member => {}
         }
     }
 
@@ -214,19 +309,20 @@ impl<'m> FunctionBuilder<'m> {
 
     fn add_local(
         &mut self,
-        declaration: &Declaration,
+        name: &str,
+        text: String,
         class: &str,
-        parameter: bool,
+        is_parameter: bool,
     ) -> Result<Var, Error> {
         let index = self.body.locals.len() as u32;
-        self.claim(&declaration.name, Meaning::Local(index))?;
+        self.claim(name, Meaning::Local(index))?;
         let class = self.module.tables.class(class);
         self.body.locals.push(Local {
-            name: declaration.name.clone(),
-            text: declaration.bare(),
+            name: name.to_string(),
+            text,
             class,
             visible: true,
-            is_parameter: parameter,
+            is_parameter,
         });
         Ok(Var {
             owner: self.body.owner,
@@ -234,14 +330,66 @@ impl<'m> FunctionBuilder<'m> {
         })
     }
 
-    /// Declares a variable here, in the scope that is open.
+    /// Declares a variable here, in the scope that is open; the handle is that of its first name.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
-        let text = declaration.statement(&self.module.tables)?;
-        self.check(&text, &[])?;
-        let class = declaration.nameless();
-        let var = self.add_local(&declaration, &class, false)?;
+        let all = self.declare_all(declaration)?;
+        let first = all.first().copied();
+        first.ok_or_else(|| Error::new(Kind::Spelling, "a range of no variables".into()))
+    }
+
+    /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
+    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Var>, Error> {
+        if declaration.space == StateSpace::Reg {
+            let message = "registers are declared by `registers`, `named_reg` and their like";
+            return Err(Error::new(Kind::Argument, message.into()));
+        }
+        let scope = Names {
+            tables: &self.module.tables,
+            body: Some(&self.body),
+        };
+        let (text, mentions) = declaration.statement(&scope)?;
+        self.check(&text, &mentions)?;
+        let mut members: Vec<(String, String, String)> = Vec::new();
+        for name in declaration.names() {
+            let class = declaration.class(name)?;
+            for member in name.members()? {
+                if self.is_taken(&member) {
+                    return Err(self.duplicate(&member));
+                }
+                let bare = declaration.bare(name, &member)?;
+                members.push((member, bare, class.clone()));
+            }
+        }
+        let all: Result<Vec<Var>, Error> = members
+            .into_iter()
+            .map(|(name, text, class)| self.add_local(&name, text, &class, false))
+            .collect();
+        let all = all?;
         self.body.line(&text);
-        Ok(var)
+        Ok(all)
+    }
+
+    /// Whether the scope that is open has a name.
+    fn is_taken(&self, name: &str) -> bool {
+        let meanings = self.body.names.get(name).and_then(|m| m.last());
+        meanings.is_some_and(|(depth, _)| *depth >= self.body.depth())
+    }
+
+    /// Declares a function inside of this one, for calls further down.
+    pub fn declare_function(
+        &mut self,
+        kind: FunctionKind,
+        name: &str,
+        interface: Interface,
+    ) -> Result<Func, Error> {
+        let (func, text) = self.module.declaration_of(kind, name, interface)?;
+        self.body.abandon();
+        // Its parameters stand on lines of their own.
+        self.body.indent();
+        self.body.text.push_str(&text);
+        self.body.text.push('\n');
+        self.body.committed = self.body.text.len();
+        Ok(func)
     }
 
     /// A name that nothing in the function has.
@@ -266,15 +414,71 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// `.loc file line column`: where the statements that follow come from. The file is one of [`ModuleBuilder::file`].
+    /// A comment at the end of the line of the statement made last; before the first one, on a line of its own.
+    pub fn trailing_comment(&mut self, text: &str) {
+        self.body.abandon();
+        let mut lines = text.lines().map(comment_line);
+        if self.body.text.ends_with('\n') {
+            self.body.text.pop();
+            let first = lines.next().unwrap_or_default();
+            let _ = writeln!(self.body.text, " // {first}");
+            self.body.committed = self.body.text.len();
+        }
+        for line in lines {
+            self.comment(&line);
+        }
+    }
+
+    /// `.loc file line column`: where the statements that follow come from. The file is one of [`ModuleBuilder::file`], before or
+    /// after; if it is none, [`ModuleBuilder::finish`] says so.
     pub fn loc(&mut self, file: u32, line: u32, column: u32) {
-        self.body
-            .line(&format!("{} {file} {line} {column}", Directive::Loc));
+        let text = format!("{} {file} {line} {column}", Directive::Loc);
+        self.module.mention_file(file, &self.body.name);
+        self.body.line(&text);
+        self.module.places.insert([file, line, column]);
+    }
+
+    /// `.loc` of what was inlined: its own place, the name of its function as a label of a debug section with an offset, and the
+    /// place that it was inlined at.
+    pub fn loc_inlined(
+        &mut self,
+        [file, line, column]: [u32; 3],
+        name: (&str, Option<u32>),
+        at: [u32; 3],
+    ) -> Result<(), Error> {
+        let mut text = format!("{} {file} {line} {column}", Directive::Loc);
+        let _ = write!(text, ", function_name {}", section::name(name.0)?);
+        if let Some(offset) = name.1 {
+            let _ = write!(text, "+{offset}");
+        }
+        let outer = format!("{} {} {}", at[0], at[1], at[2]);
+        let _ = write!(text, ", inlined_at {outer}");
+        if !self.module.places.contains(&at) {
+            let message = format!(
+                "nothing before this in `{}` or the functions before it is at `{outer}`, where it is to be inlined: `loc` has to say so first",
+                self.body.name
+            );
+            return Err(Error::new(Kind::Unplaced, message));
+        }
+        self.body.mentions.clear();
+        let before = format!("{} {outer}\n", Directive::Loc);
+        self.judge_behind(&before, &text)?;
+        for file in [file, at[0]] {
+            self.module.mention_file(file, &self.body.name);
+        }
+        self.body.line(&text);
+        self.module.places.insert([file, line, column]);
+        Ok(())
     }
 
     /// `.pragma "…";`
     pub fn pragma(&mut self, text: &str) -> Result<(), Error> {
-        let text = format!("{} {};", Directive::Pragma, spelling::string(text)?);
+        self.pragmas(&[text])
+    }
+
+    /// `.pragma "…", "…";`
+    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), Error> {
+        let text = pragma(texts)?;
         self.check(&text, &[])?;
         self.body.line(&text);
         Ok(())
@@ -380,7 +584,14 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Judges a text that mentions what was noted.
     fn judge_text(&self, text: &str) -> Result<(), Error> {
-        let (whole, start) = judge::around(&self.body, &self.module.tables, text);
+        self.judge_behind("", text)
+    }
+
+    /// The same behind other statements.
+    fn judge_behind(&self, before: &str, text: &str) -> Result<(), Error> {
+        let both = format!("{before}{text}");
+        let (whole, start) = judge::around(&self.body, &self.module.tables, &both);
+        let start = start + before.len();
         match judge::errors(&whole, start, start + text.len()) {
             Ok(_) => Ok(()),
             Err(found) => Err(Error::illegal(text.to_string(), found)),
@@ -445,23 +656,12 @@ impl<'m> FunctionBuilder<'m> {
             );
             return Err(self.lost(Error::new(Kind::Unplaced, message)));
         }
-        let mut attributes = String::new();
-        if !self.attributes.is_empty() {
-            let all = self.attributes.join(", ");
-            attributes = format!("{}({all}) ", Directive::Attribute);
-        }
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
-        let mut text = interface(
-            self.body.kind,
-            self.linkage,
-            &attributes,
-            &self.body.name,
-            &of,
-        );
-        for directive in &self.directives {
-            let _ = write!(text, "\n{directive}");
-        }
+        let mut text = match of.header(self.body.kind, &self.body.name) {
+            Ok(text) => text,
+            Err(error) => return Err(self.lost(error)),
+        };
         text.push_str("\n{\n");
         for fresh in &self.body.fresh {
             let (ty, prefix) = (fresh.ty, &fresh.prefix);

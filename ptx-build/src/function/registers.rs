@@ -1,5 +1,6 @@
 //! Registers of a function, fresh ones and those with a name, and its variables.
 
+use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -7,11 +8,18 @@ use core::fmt::Write as _;
 
 use ptx_isa::{ScalarType, StateSpace};
 
-use super::body::{Fresh, RegisterInfo};
+use super::body::{Fresh, RangeInfo, RegisterInfo};
 use super::{FunctionBuilder, Meaning};
-use crate::declaration::Declaration;
-use crate::error::Error;
-use crate::operand::Reg;
+use crate::declaration::{Declaration, MOST_MEMBERS, Name};
+use crate::error::{Error, Kind};
+use crate::initial::Scope as Names;
+use crate::operand::{Reg, RegRange};
+
+#[cold]
+fn no_member(name: &str, number: u64) -> Error {
+    let message = format!("`{name}` has no register {number}");
+    Error::new(Kind::Argument, message)
+}
 
 /// The beginning of the names of fresh registers.
 fn prefix(ty: ScalarType) -> String {
@@ -121,24 +129,197 @@ impl FunctionBuilder<'_> {
     /// A vector register of 2 or 4 elements (1 is a scalar), declared here.
     pub fn named_vector(&mut self, ty: ScalarType, vector: u8, name: &str) -> Result<Reg, Error> {
         let declaration = Declaration::new(StateSpace::Reg, ty, name).vector(vector);
-        let text = declaration.statement(&self.module.tables)?;
-        self.check(&text, &[])?;
-        let reg = self.add_register(ty, vector, name, false)?;
-        self.body.line(&text);
-        Ok(reg)
+        let all = self.registers(&declaration)?;
+        let first = all.first().copied();
+        first.map_or_else(|| Err(no_member(name, 0)), |range| self.member(range, 0))
     }
 
-    /// Registers `name0`, `name1`, …, declared here in one range.
+    /// Registers `name0`, `name1`, …, declared here in one range; at most 65,536, which [`registers`](Self::registers) has not
+    /// as a limit.
     pub fn reg_range(&mut self, ty: ScalarType, name: &str, count: u32) -> Result<Vec<Reg>, Error> {
+        if u64::from(count) > MOST_MEMBERS {
+            let message =
+                format!("`{name}<{count}>` are too many registers to give a handle to each");
+            return Err(Error::new(Kind::Argument, message));
+        }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
-        let text = declaration.statement(&self.module.tables)?;
-        self.check(&text, &[])?;
-        let mut all = Vec::new();
-        for number in 0..count {
-            all.push(self.add_register(ty, 1, &format!("{name}{number}"), false)?);
+        let all = self.registers(&declaration)?;
+        let Some(&range) = all.first() else {
+            return Err(no_member(name, 0));
+        };
+        (0..u64::from(count))
+            .map(|n| self.member(range, n))
+            .collect()
+    }
+
+    /// Declares registers here, in the scope that is open: a handle for each name of the declaration, be it a
+    /// [range](Declaration::range) or a plain name. Ranges cost nothing, however large they are: [`member`](Self::member) makes
+    /// the registers that are asked for.
+    ///
+    /// ```
+    /// # use ptx_build::{Declaration, ModuleBuilder};
+    /// # use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
+    /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    /// # let mut k = m.kernel("k")?;
+    /// let all = k.registers(&Declaration::new(StateSpace::Reg, T::B32, "%a").range(1000).and("%b"))?;
+    /// let (a, b) = (k.member(all[0], 17)?, k.member(all[1], 0)?);
+    /// assert_eq!((k.name_of(a), k.name_of(b)), ("%a17", "%b"));
+    /// # k.finish()?;
+    /// # Ok::<(), ptx_build::Error>(())
+    /// ```
+    pub fn registers(&mut self, declaration: &Declaration) -> Result<Vec<RegRange>, Error> {
+        if declaration.space != StateSpace::Reg {
+            let message = format!("`{}` is a variable and no register", declaration.name());
+            return Err(Error::new(Kind::Argument, message));
+        }
+        let scope = Names {
+            tables: &self.module.tables,
+            body: Some(&self.body),
+        };
+        let (text, mentions) = declaration.statement(&scope)?;
+        self.check(&text, &mentions)?;
+        let first = self.body.ranges.len();
+        for name in declaration.names() {
+            if let Err(error) = self.add_range(declaration, name) {
+                // Nothing of a declaration that is refused stays.
+                self.forget_ranges(first);
+                return Err(error);
+            }
         }
         self.body.line(&text);
-        Ok(all)
+        let owner = self.body.owner;
+        let all = first..self.body.ranges.len();
+        Ok(all
+            .map(|i| RegRange {
+                owner,
+                index: i as u32,
+            })
+            .collect())
+    }
+
+    fn add_range(&mut self, declaration: &Declaration, name: &Name) -> Result<(), Error> {
+        let depth = self.body.depth();
+        let range = RangeInfo {
+            name: name.text.clone(),
+            count: name.count.as_ref().and_then(|c| c.value()),
+            ty: declaration.ty,
+            vector: declaration.vector_len(),
+            depth,
+            is_open: true,
+            members: BTreeMap::new(),
+        };
+        if range.count.is_some() {
+            let alike = self.body.names.range(range.name.clone()..);
+            let alike = alike.take_while(|(n, _)| n.starts_with(&range.name));
+            let held: Vec<(String, usize)> = alike
+                .filter(|(n, _)| range.holds(n))
+                .filter_map(|(n, m)| Some((n.clone(), m.last()?.0)))
+                .collect();
+            let in_fresh = |f: &&Fresh| {
+                let rest = f.prefix.strip_prefix(range.name.as_str());
+                rest.is_some_and(|r| r.bytes().all(|b| b.is_ascii_digit()))
+            };
+            if let Some(fresh) = self.body.fresh.iter().find(in_fresh) {
+                return Err(self.duplicate(&format!("{}1", fresh.prefix)));
+            }
+            if let Some((name, _)) = held.iter().find(|(_, d)| *d >= depth) {
+                return Err(self.duplicate(name));
+            }
+            // What is hidden is shown again when the scope is closed.
+            for (name, _) in held {
+                self.enter(&name, Meaning::Member, depth);
+            }
+        }
+        let index = self.body.ranges.len() as u32;
+        let is_plain = range.count.is_none();
+        if is_plain {
+            let register = self.add_register(range.ty, range.vector, &range.name, false)?;
+            let members = BTreeMap::from([(0, register.index)]);
+            self.body.ranges.push(RangeInfo { members, ..range });
+        } else {
+            self.body.ranges.push(range);
+            if let Some(scope) = self.body.scopes.last_mut() {
+                scope.ranges.push(index);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes back ranges that were just added.
+    fn forget_ranges(&mut self, first: usize) {
+        let Some(scope) = self.body.scopes.last_mut() else {
+            return;
+        };
+        scope.ranges.retain(|r| (*r as usize) < first);
+        for range in self.body.ranges.split_off(first) {
+            let name = range.name;
+            if range.count.is_some() {
+                continue;
+            }
+            if let Some(meanings) = self.body.names.get_mut(&name) {
+                meanings.pop();
+                let outer = meanings.last().copied();
+                if meanings.is_empty() {
+                    self.body.names.remove(&name);
+                }
+                if let Some(scope) = self.body.scopes.last_mut() {
+                    scope.names.retain(|n| *n != name);
+                }
+                if let Some((_, outer)) = outer {
+                    self.show(outer, true);
+                }
+            }
+        }
+    }
+
+    /// A register of a range, by its number; of a plain name, number 0.
+    pub fn member(&mut self, range: RegRange, number: u64) -> Result<Reg, Error> {
+        let owner = self.body.owner;
+        let known = self.body.ranges.get(range.index as usize);
+        let Some(info) = known.filter(|_| range.owner == owner) else {
+            let message = format!("registers that do not belong to `{}`", self.body.name);
+            return Err(Error::new(Kind::Foreign, message));
+        };
+        if let Some(&index) = info.members.get(&number) {
+            return Ok(Reg { owner, index });
+        }
+        if info.count.is_none_or(|count| number >= count) {
+            return Err(no_member(&info.name, number));
+        }
+        let name = format!("{}{number}", info.name);
+        let (ty, vector, depth) = (info.ty, info.vector, info.depth);
+        let inner = self.body.scopes.get(depth..).unwrap_or_default().iter();
+        let mut inner = inner.flat_map(|s| &s.ranges);
+        let hides = |r: &u32| {
+            self.body
+                .ranges
+                .get(*r as usize)
+                .is_some_and(|r| r.holds(&name))
+        };
+        let last = self.body.names.get(&name).and_then(|m| m.last()).copied();
+        if !info.is_open || inner.any(hides) || last.is_some_and(|(d, _)| d > depth) {
+            let message = format!(
+                "the register `{name}` is not visible here: its scope is closed, or its name means something else"
+            );
+            return Err(Error::new(Kind::Foreign, message));
+        }
+        let start = self.body.register_names.len() as u32;
+        self.body.register_names.push_str(&name);
+        let reg = self.push_register(start, ty, vector, false);
+        let meaning = Meaning::Register(reg.index);
+        match last {
+            // The place that was kept for it.
+            Some((d, Meaning::Member)) if d == depth => {
+                if let Some(kept) = self.body.names.get_mut(&name).and_then(|m| m.last_mut()) {
+                    kept.1 = meaning;
+                }
+            }
+            _ => self.enter(&name, meaning, depth),
+        }
+        if let Some(info) = self.body.ranges.get_mut(range.index as usize) {
+            info.members.insert(number, reg.index);
+        }
+        Ok(reg)
     }
 
     /// The name of a register.

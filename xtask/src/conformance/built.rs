@@ -1,7 +1,14 @@
 //! The cases through `ptx-build`: what the assembler accepts, the builder makes, and prints the same.
 
-use ptx_build::Operand as Out;
-use ptx_ir::{Body, InstId, Module, Operand};
+use std::collections::BTreeMap;
+
+use ptx_build::{Declaration, Error, FunctionBuilder, ModuleBuilder, Operand as Out};
+use ptx_ir::{Body, FunctionKind, InstId, Module, Operand};
+use ptx_isa::{ScalarType, StateSpace};
+
+use super::case::Setting;
+use super::operand::{bare, variable};
+use super::preamble::{INSIDE, OUTSIDE};
 
 /// An operand of a module as one of the builder.
 fn operand(
@@ -54,7 +61,7 @@ fn operand(
 }
 
 /// Mnemonic and operands of an instruction; `named` says what a name is to the builder.
-fn instruction(
+pub(super) fn instruction(
     m: &Module,
     body: &Body,
     inst: InstId,
@@ -68,100 +75,120 @@ fn instruction(
     Some((m.signature(sig).text().to_owned(), operands))
 }
 
-mod tests {
-    use std::cell::RefCell;
-    use std::collections::{BTreeMap, HashSet};
+/// What is known by its name.
+pub(super) type Found = BTreeMap<String, Out>;
 
-    use ptx_build::{Declaration, FunctionBuilder, ModuleBuilder, Operand as Out};
-    use ptx_isa::{ScalarType, StateSpace, Target};
+fn array(space: StateSpace, of: StateSpace) -> Declaration {
+    let name = variable(of, ScalarType::B8);
+    Declaration::new(space, ScalarType::B8, &name)
+        .align(128)
+        .array([1024])
+}
 
-    use super::super::case::Setting;
-    use super::super::operand::{bare, variable};
-    use super::super::preamble::{INSIDE, Module, OUTSIDE};
-    use super::super::verdicts::{VERSION, Verdict, read};
-    use super::instruction;
+/// Functions of all shapes: what follows `fn_`, results, parameters.
+fn shapes() -> [(String, Vec<Declaration>, Vec<Declaration>); 4] {
+    let b32 = |name: &str| vec![Declaration::new(StateSpace::Param, ScalarType::B32, name)];
+    [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(r, p)| {
+        let returns = if r == 1 { b32("ra") } else { vec![] };
+        let params = if p == 1 { b32("a") } else { vec![] };
+        (format!("{r}{p}"), returns, params)
+    })
+}
 
-    /// The module around the cases, as calls of the builder.
-    fn preamble<'m>(
-        m: &'m mut ModuleBuilder,
-        setting: Setting,
-        found: &mut BTreeMap<String, Out>,
-    ) -> FunctionBuilder<'m> {
-        let array = |space: StateSpace, of: StateSpace| {
-            let name = variable(of, ScalarType::B8);
-            Declaration::new(space, ScalarType::B8, &name)
-                .align(128)
-                .array([1024])
-        };
-        for space in OUTSIDE {
-            let name = variable(space, ScalarType::B8);
-            found.insert(name, Out::Var(m.declare(array(space, space)).unwrap()));
+/// The module around the cases, as calls of the builder.
+pub(super) fn outside(
+    m: &mut ModuleBuilder,
+    setting: Setting,
+    found: &mut Found,
+) -> Result<(), Error> {
+    for space in OUTSIDE {
+        let name = variable(space, ScalarType::B8);
+        found.insert(name, Out::Var(m.declare(array(space, space))?));
+    }
+    for &ty in ScalarType::ALL
+        .iter()
+        .filter(|t| t.kind() == ptx_isa::TypeKind::Opaque)
+    {
+        if ty != ScalarType::Samplerref || setting == Setting::Independent {
+            let name = variable(StateSpace::Global, ty);
+            let var = m.declare(Declaration::new(StateSpace::Global, ty, &name))?;
+            found.insert(name, Out::Var(var));
         }
-        for &ty in ScalarType::ALL
-            .iter()
-            .filter(|t| t.kind() == ptx_isa::TypeKind::Opaque)
-        {
-            if ty != ScalarType::Samplerref || setting == Setting::Independent {
-                let name = variable(StateSpace::Global, ty);
-                let var = m
-                    .declare(Declaration::new(StateSpace::Global, ty, &name))
-                    .unwrap();
-                found.insert(name, Out::Var(var));
-            }
+    }
+    for (name, returns, params) in shapes() {
+        let name = format!("fn_{name}");
+        let mut f = m.func(&name)?;
+        for declaration in returns {
+            f.result(declaration)?;
         }
-        let b32 = |name: &str| vec![Declaration::new(StateSpace::Param, ScalarType::B32, name)];
-        let shapes = [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(r, p)| {
-            let returns = if r == 1 { b32("ra") } else { vec![] };
-            let params = if p == 1 { b32("a") } else { vec![] };
-            (format!("{r}{p}"), returns, params)
-        });
-        let functions = shapes.clone().map(|(name, returns, params)| {
-            let name = format!("fn_{name}");
-            let func = m.declare_func(&name, None, &returns, &params).unwrap();
-            found.insert(name, Out::Func(func));
-            func
-        });
-        let mut k = m.kernel("main").unwrap();
+        for declaration in params {
+            f.add_param(declaration)?;
+        }
+        f.ret().emit(())?;
+        found.insert(name, Out::Func(f.finish()?));
+    }
+    Ok(())
+}
+
+/// The beginning of a kernel or function with the cases.
+pub(super) fn inside(
+    k: &mut FunctionBuilder<'_>,
+    kind: FunctionKind,
+    found: &mut Found,
+) -> Result<(), Error> {
+    if kind == FunctionKind::Entry {
         let entry = variable(StateSpace::ParamEntry, ScalarType::B8);
         let p = Declaration::new(StateSpace::Param, ScalarType::B8, &entry)
             .align(64)
             .array([1024]);
-        found.insert(entry, Out::Var(k.add_param(p).unwrap()));
-        for space in INSIDE {
-            let name = variable(space, ScalarType::B8);
-            found.insert(
-                name,
-                Out::Var(k.declare(array(space.base(), space)).unwrap()),
-            );
-        }
-        let name = variable(StateSpace::ParamFunc, ScalarType::B32);
-        let var = Declaration::new(StateSpace::Param, ScalarType::B32, &name);
-        found.insert(name, Out::Var(k.declare(var).unwrap()));
-        for ((name, returns, params), func) in shapes.iter().zip(functions) {
-            let calls = k.call_targets(&[func]).unwrap();
-            found.insert(format!("calls_{name}"), Out::Label(calls));
-            let proto = k.call_prototype(returns, params).unwrap();
-            found.insert(format!("proto_{name}"), Out::Label(proto));
-        }
-        let labels = [k.block().unwrap(), k.block().unwrap()];
-        found.insert("L0".into(), Out::Label(labels[0]));
-        found.insert("L1".into(), Out::Label(labels[1]));
-        found.insert(
-            "branches".into(),
-            Out::Label(k.branch_targets(&labels).unwrap()),
-        );
-        k
+        found.insert(entry, Out::Var(k.add_param(p)?));
     }
-
-    /// Declares what is mentioned, by its name: `b32_7`, `v2_b32`.
-    fn register(k: &mut FunctionBuilder<'_>, name: &str) -> Option<Out> {
-        let (vector, rest) = match name.strip_prefix('v').and_then(|r| r.split_once('_')) {
-            Some((n, ty)) if n == "2" || n == "4" => (n.parse().ok()?, ty),
-            _ => (1, name.rsplit_once('_')?.0),
+    for space in INSIDE {
+        let name = variable(space, ScalarType::B8);
+        found.insert(name, Out::Var(k.declare(array(space.base(), space))?));
+    }
+    let name = variable(StateSpace::ParamFunc, ScalarType::B32);
+    let var = Declaration::new(StateSpace::Param, ScalarType::B32, &name);
+    found.insert(name, Out::Var(k.declare(var)?));
+    for (name, returns, params) in shapes() {
+        let Some(&Out::Func(func)) = found.get(&format!("fn_{name}")) else {
+            continue;
         };
-        let ty = ScalarType::ALL.iter().find(|t| bare(t.text()) == rest)?;
-        k.named_vector(*ty, vector, name).ok().map(Out::Reg)
+        let calls = k.call_targets(&[func])?;
+        found.insert(format!("calls_{name}"), Out::Label(calls));
+        let proto = k.call_prototype(&returns, &params)?;
+        found.insert(format!("proto_{name}"), Out::Label(proto));
     }
+    let labels = [k.block()?, k.block()?];
+    found.insert("L0".into(), Out::Label(labels[0]));
+    found.insert("L1".into(), Out::Label(labels[1]));
+    found.insert("branches".into(), Out::Label(k.branch_targets(&labels)?));
+    Ok(())
+}
+
+/// Declares what is mentioned, by its name: `b32_7`, `v2_b32`.
+pub(super) fn register(k: &mut FunctionBuilder<'_>, name: &str) -> Option<Out> {
+    let (vector, rest) = match name.strip_prefix('v').and_then(|r| r.split_once('_')) {
+        Some((n, ty)) if n == "2" || n == "4" => (n.parse().ok()?, ty),
+        _ => (1, name.rsplit_once('_')?.0),
+    };
+    let ty = ScalarType::ALL.iter().find(|t| bare(t.text()) == rest)?;
+    k.named_vector(*ty, vector, name).ok().map(Out::Reg)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::collections::{BTreeMap, HashSet};
+
+    use ptx_build::ModuleBuilder;
+    use ptx_ir::FunctionKind;
+    use ptx_isa::Target;
+
+    use super::super::case::Setting;
+    use super::super::preamble::Module;
+    use super::super::verdicts::{VERSION, Verdict, read};
+    use super::{inside, instruction, outside, register};
 
     fn words(text: &[u8]) -> String {
         String::from_utf8_lossy(text).into_owned()
@@ -174,7 +201,9 @@ mod tests {
             m.target_option("texmode_independent").unwrap();
         }
         let found = RefCell::new(BTreeMap::new());
-        let k = preamble(&mut m, setting, &mut found.borrow_mut());
+        outside(&mut m, setting, &mut found.borrow_mut()).unwrap();
+        let mut k = m.kernel("main").unwrap();
+        inside(&mut k, FunctionKind::Entry, &mut found.borrow_mut()).unwrap();
         let k = RefCell::new(k);
         let mut wrong = Vec::new();
         let mut wanted = Vec::new();

@@ -2,7 +2,6 @@
 //! assembler; without an assembler, how far the checker agrees with those verdicts.
 
 mod agreement;
-#[cfg(test)]
 mod built;
 mod case;
 mod cover;
@@ -14,6 +13,7 @@ mod modules;
 mod near;
 mod operand;
 mod preamble;
+pub(crate) mod random;
 mod replay;
 mod table;
 mod verdicts;

@@ -7,6 +7,7 @@ mod extract;
 mod instrument;
 mod link;
 mod names;
+pub(crate) mod replay;
 mod sections;
 
 use std::collections::BTreeMap;
@@ -61,6 +62,10 @@ const TRANSFORMS: &[Transform] = &[
     Transform {
         name: "canonical",
         check: canonical::check,
+    },
+    Transform {
+        name: "replay",
+        check: replay::check,
     },
     Transform {
         name: "clean",

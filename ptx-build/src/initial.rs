@@ -1,0 +1,156 @@
+//! Initial values of variables.
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use crate::error::{Error, Kind};
+use crate::function::Body;
+use crate::module::Tables;
+use crate::number::Number;
+use crate::operand::{Func, Label, Var};
+use crate::spelling;
+use crate::writer::Mention;
+
+/// An initial value. Manual 5.4.4.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Init {
+    /// An integer.
+    Int(i64),
+    /// An integer without a sign.
+    Unsigned(u64),
+    /// Single precision.
+    F32(f32),
+    /// Double precision.
+    F64(f64),
+    /// A constant in its own spelling.
+    Constant(String),
+    /// A string with its end.
+    Text(String),
+    /// The address of a variable, so many bytes behind it.
+    Address(Var, i64),
+    /// The generic address of a variable, so many bytes behind it: `generic(a)+4`.
+    Generic(Var, i64),
+    /// A function.
+    Function(Func),
+    /// The place of a label of the function.
+    Label(Label),
+    /// So many bytes behind another value, as the number is spelled: `a+0x10`.
+    Plus(Box<Init>, Number),
+    /// One byte of an address, shifted down: `0xFF00(a)`. Manual 5.4.4.
+    Masked(Number, Box<Init>),
+    /// A field of a sampler or texture: `addr_mode_0 = wrap`.
+    Field(String, String),
+    /// `{…}`
+    List(Vec<Init>),
+}
+
+/// What names mean where an initial value stands.
+pub(crate) struct Scope<'s> {
+    pub(crate) tables: &'s Tables,
+    /// `None` outside of functions.
+    pub(crate) body: Option<&'s Body>,
+}
+
+impl Scope<'_> {
+    fn var(&self, var: Var, mentions: &mut Vec<Mention>) -> Result<&str, Error> {
+        let body = self.body.filter(|b| b.owner == var.owner);
+        let local = body.and_then(|b| b.locals.get(var.index as usize));
+        if let Some(local) = local.filter(|l| l.visible) {
+            mentions.push(Mention::Local(var.index));
+            return Ok(&local.name);
+        }
+        let name = self.tables.global(var)?;
+        mentions.push(Mention::Global(var.index));
+        Ok(name)
+    }
+
+    fn label(&self, label: Label, mentions: &mut Vec<Mention>) -> Result<&str, Error> {
+        let body = self.body.filter(|b| b.owner == label.owner);
+        let Some(info) = body.and_then(|b| b.labels.get(label.index as usize)) else {
+            let message = "a label of another function".into();
+            return Err(Error::new(Kind::Foreign, message));
+        };
+        mentions.push(Mention::Label(label.index));
+        Ok(&info.name)
+    }
+}
+
+const DEPTH: usize = 64;
+
+pub(crate) fn write_init(
+    init: &Init,
+    scope: &Scope<'_>,
+    out: &mut String,
+    mentions: &mut Vec<Mention>,
+    depth: usize,
+) -> Result<(), Error> {
+    if depth > DEPTH {
+        let message = "initial values nest too deep".into();
+        return Err(Error::new(Kind::Spelling, message));
+    }
+    let offset = |out: &mut String, offset: i64| {
+        if offset != 0 {
+            let _ = write!(out, "+{offset}");
+        }
+    };
+    let _ = match init {
+        Init::Int(n) => write!(out, "{n}"),
+        Init::Unsigned(n) => write!(out, "{n}"),
+        Init::F32(x) => write!(out, "0f{:08X}", x.to_bits()),
+        Init::F64(x) => write!(out, "0d{:016X}", x.to_bits()),
+        Init::Constant(text) => {
+            out.push_str(Number::from(text.as_str()).text()?);
+            Ok(())
+        }
+        Init::Text(text) => write!(out, "{}", spelling::string(text)?),
+        Init::Address(var, n) => {
+            out.push_str(scope.var(*var, mentions)?);
+            offset(out, *n);
+            Ok(())
+        }
+        Init::Generic(var, n) => {
+            let _ = write!(out, "generic({})", scope.var(*var, mentions)?);
+            offset(out, *n);
+            Ok(())
+        }
+        Init::Function(func) => {
+            mentions.push(Mention::Func(func.index));
+            write!(out, "{}", scope.tables.func(*func)?.name)
+        }
+        Init::Label(label) => write!(out, "{}", scope.label(*label, mentions)?),
+        Init::Plus(base, number) => {
+            write_init(base, scope, out, mentions, depth + 1)?;
+            write!(out, "+{}", number.text()?)
+        }
+        Init::Masked(mask, of) => {
+            let _ = write!(out, "{}(", mask.text()?);
+            write_init(of, scope, out, mentions, depth + 1)?;
+            out.push(')');
+            Ok(())
+        }
+        Init::Field(name, value) => {
+            spelling::name(name)?;
+            match spelling::is_constant(value) {
+                true => {}
+                false => spelling::name(value)?,
+            }
+            write!(out, "{name} = {value}")
+        }
+        Init::List(parts) => {
+            out.push('{');
+            for (i, part) in parts.iter().enumerate() {
+                if i > 0 {
+                    // As the canonical style has it.
+                    out.push_str(if i % 16 == 0 { ",\n\t" } else { ", " });
+                }
+                write_init(part, scope, out, mentions, depth + 1)?;
+            }
+            out.push('}');
+            Ok(())
+        }
+    };
+    Ok(())
+}

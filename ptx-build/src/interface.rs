@@ -1,0 +1,191 @@
+//! What is said of a function before its body.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use ptx_ir::{FunctionKind, Linkage};
+use ptx_isa::{Directive, Ending};
+
+use crate::declaration::{Declaration, linkage_text};
+use crate::error::Error;
+use crate::number::Number;
+use crate::spelling;
+
+/// What is said of a function or kernel before its body: linkage, attributes, results, parameters, directives.
+///
+/// ```
+/// # use ptx_build::{Declaration, Interface, ModuleBuilder};
+/// # use ptx_ir::{FunctionKind, Linkage};
+/// # use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace, Target};
+/// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+/// let fail = Interface::new()
+///     .linkage(Linkage::Extern)
+///     .param(Declaration::new(StateSpace::Param, T::B32, "code"))
+///     .directive(Directive::Noreturn, &[]);
+/// m.declare_function(FunctionKind::Func, "fail", fail)?;
+/// # Ok::<(), ptx_build::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Interface {
+    pub(crate) linkage: Option<Linkage>,
+    pub(crate) attributes: Vec<String>,
+    pub(crate) returns: Vec<Declaration>,
+    pub(crate) params: Vec<Declaration>,
+    pub(crate) directives: Vec<Result<String, Error>>,
+    pub(crate) empty_returns: bool,
+    pub(crate) no_params: bool,
+}
+
+impl Interface {
+    /// A function without parameters.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// `.extern`, `.visible`, `.weak` or `.common`.
+    #[must_use]
+    pub fn linkage(mut self, linkage: Linkage) -> Self {
+        self.linkage = Some(linkage);
+        self
+    }
+
+    /// An attribute as it is written: `.unified(1, 2)`.
+    #[must_use]
+    pub fn attribute(mut self, attribute: &str) -> Self {
+        self.attributes.push(attribute.to_string());
+        self
+    }
+
+    /// Adds a result, in the space `.param` or `.reg`; one named `_` has no name.
+    #[must_use]
+    pub fn result(mut self, declaration: Declaration) -> Self {
+        self.returns.push(declaration);
+        self
+    }
+
+    /// Adds a parameter, in the space `.param` or `.reg`; one named `_` has no name.
+    #[must_use]
+    pub fn param(mut self, declaration: Declaration) -> Self {
+        self.params.push(declaration);
+        self
+    }
+
+    /// Adds a directive between parameters and body, such as `.maxntid`, with its numbers.
+    #[must_use]
+    pub fn directive(mut self, directive: Directive, numbers: &[Number]) -> Self {
+        self.add_directive(directive, numbers);
+        self
+    }
+
+    /// Adds `.pragma "…";` between parameters and body.
+    #[must_use]
+    pub fn pragma(mut self, texts: &[&str]) -> Self {
+        self.directives.push(pragma(texts));
+        self
+    }
+
+    /// Writes `()` where there are no results.
+    #[must_use]
+    pub fn with_empty_results(mut self) -> Self {
+        self.empty_returns = true;
+        self
+    }
+
+    /// Writes nothing, not `()`, where there are no parameters.
+    #[must_use]
+    pub fn without_parameter_list(mut self) -> Self {
+        self.no_params = true;
+        self
+    }
+
+    pub(crate) fn add_directive(&mut self, directive: Directive, numbers: &[Number]) {
+        self.directives.push(directive_text(directive, numbers));
+    }
+
+    /// The same with results and parameters alone: what a caller has to know.
+    pub(crate) fn shape(&self) -> Self {
+        Self {
+            returns: self.returns.clone(),
+            params: self.params.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Everything before the body; parameters on lines of their own.
+    pub(crate) fn header(&self, kind: FunctionKind, name: &str) -> Result<String, Error> {
+        let mut out = String::new();
+        if let Some(linkage) = self.linkage {
+            let _ = write!(out, "{} ", linkage_text(linkage));
+        }
+        let _ = match kind {
+            FunctionKind::Entry => write!(out, "{} ", Directive::Entry),
+            FunctionKind::Func => write!(out, "{} ", Directive::Func),
+        };
+        if !self.attributes.is_empty() {
+            let all = self.attributes.join(", ");
+            let _ = write!(out, "{}({all}) ", Directive::Attribute);
+        }
+        self.write_returns(&mut out)?;
+        out.push_str(name);
+        if !self.params.is_empty() {
+            let _ = write!(out, "(\n\t{}\n)", list(&self.params, ",\n\t")?);
+        } else if !self.no_params {
+            out.push_str("()");
+        }
+        self.write_directives('\n', &mut out)?;
+        Ok(out)
+    }
+
+    /// As a `.callprototype`.
+    pub(crate) fn prototype(&self) -> Result<String, Error> {
+        let mut out = format!("{} ", Directive::Callprototype);
+        self.write_returns(&mut out)?;
+        out.push('_');
+        if !self.params.is_empty() || !self.no_params {
+            let _ = write!(out, " ({})", list(&self.params, ", ")?);
+        }
+        self.write_directives(' ', &mut out)?;
+        out.push(';');
+        Ok(out)
+    }
+
+    fn write_returns(&self, out: &mut String) -> Result<(), Error> {
+        if !self.returns.is_empty() || self.empty_returns {
+            let _ = write!(out, "({}) ", list(&self.returns, ", ")?);
+        }
+        Ok(())
+    }
+
+    fn write_directives(&self, before: char, out: &mut String) -> Result<(), Error> {
+        for directive in &self.directives {
+            out.push(before);
+            out.push_str(directive.as_ref().map_err(Clone::clone)?);
+        }
+        Ok(())
+    }
+}
+
+fn list(all: &[Declaration], between: &str) -> Result<String, Error> {
+    let all: Result<Vec<String>, Error> = all.iter().map(Declaration::parameter).collect();
+    Ok(all?.join(between))
+}
+
+/// `.pragma "…", "…";`
+pub(crate) fn pragma(texts: &[&str]) -> Result<String, Error> {
+    let texts: Result<Vec<String>, Error> = texts.iter().map(|t| spelling::string(t)).collect();
+    Ok(format!("{} {};", Directive::Pragma, texts?.join(", ")))
+}
+
+fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Error> {
+    let mut out = directive.text().to_string();
+    for (i, number) in numbers.iter().enumerate() {
+        out.push_str(if i == 0 { " " } else { ", " });
+        out.push_str(number.text()?);
+    }
+    if directive.ending() == Ending::Semicolon {
+        out.push(';');
+    }
+    Ok(out)
+}

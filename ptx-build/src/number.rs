@@ -1,0 +1,56 @@
+//! Numbers of declarations and directives, with their spelling.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use ptx_ir::Limits;
+use ptx_ir::constant::read_expression;
+
+use crate::error::{Error, Kind};
+
+/// A number of a declaration or directive: an integer, or a constant expression in its own spelling, such as `"0x10"` or `"4*8"`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Number {
+    text: String,
+    value: Option<u64>,
+}
+
+impl Number {
+    /// Its spelling, if it is a number.
+    pub fn text(&self) -> Result<&str, Error> {
+        match crate::spelling::is_constant(&self.text) {
+            true => Ok(&self.text),
+            false => {
+                let message = format!("`{}` is no constant", self.text);
+                Err(Error::new(Kind::Spelling, message))
+            }
+        }
+    }
+
+    /// What it is worth, if that is an integer.
+    pub fn value(&self) -> Option<u64> {
+        self.value
+    }
+}
+
+impl From<&str> for Number {
+    fn from(text: &str) -> Self {
+        let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
+        let value = read.value.ok().and_then(|v| v.as_int());
+        Self {
+            text: text.to_string(),
+            value: value.map(|v| v as u64),
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($ty:ty)*) => {
+        $(impl From<$ty> for Number {
+            fn from(value: $ty) -> Self {
+                Self { text: value.to_string(), value: u64::try_from(value).ok() }
+            }
+        })*
+    };
+}
+integers!(i32 u32 i64 u64);

@@ -1,0 +1,135 @@
+//! Operands and initial values of a module, as those of the builder.
+
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+
+use ptx_ir::{Operand as Ir, OperandPool};
+
+use super::{Replay, unknown};
+use crate::{Error, Init, Operand};
+
+/// What a name of a function is to the builder.
+pub(super) type Local<'l> = dyn Fn(Ir) -> Result<Operand, Error> + 'l;
+
+/// Nothing that is legal nests deeper.
+const DEPTH: usize = 48;
+
+impl Replay<'_> {
+    /// A variable or function of the module.
+    pub(super) fn global(&self, id: ptx_ir::SymbolId) -> Result<Operand, Error> {
+        let name = self.symbol(id);
+        let variable = self.variables.get(&name).copied().map(Operand::Var);
+        let found = variable.or_else(|| self.functions.get(&name).copied().map(Operand::Func));
+        found.ok_or_else(|| unknown(&alloc::format!("`{name}`")))
+    }
+
+    pub(super) fn operand(
+        &self,
+        pool: &OperandPool,
+        operand: Ir,
+        local: &Local<'_>,
+        depth: usize,
+    ) -> Result<Operand, Error> {
+        if depth > DEPTH {
+            return Err(unknown("an operand"));
+        }
+        let of = |o| self.operand(pool, o, local, depth + 1);
+        let boxed = |o| of(o).map(Box::new);
+        let all = |parts: &[Ir]| {
+            let parts = parts.iter().map(|p| of(*p));
+            parts.collect::<Result<Vec<Operand>, Error>>()
+        };
+        Ok(match operand {
+            Ir::Special(s) => Operand::Special(s),
+            Ir::Small(n) => Operand::Int(n.into()),
+            Ir::Imm(id) => {
+                let text = pool.immediate(id).map_or("", |i| self.name(i.text));
+                Operand::Constant(text.to_string())
+            }
+            Ir::Symbol(id) => self.global(id)?,
+            Ir::Reg(_) | Ir::Var(_) | Ir::Label(_) => local(operand)?,
+            Ir::Address(id) => {
+                let address = pool.address(id).ok_or_else(|| unknown("an address"))?;
+                let offset = match address.offset {
+                    Ir::Absent => None,
+                    offset => Some(boxed(offset)?),
+                };
+                Operand::Address(boxed(address.base)?, offset, address.form)
+            }
+            Ir::Bracket(id) => Operand::Bracket(all(pool.list(id))?),
+            Ir::Vector(id) => Operand::Vector(all(pool.list(id))?),
+            Ir::List(id) => Operand::List(all(pool.list(id))?),
+            Ir::Pair(at) => {
+                let (p, q) = pool.pair(at);
+                Operand::Pair(boxed(p)?, boxed(q)?)
+            }
+            Ir::Not(at) => Operand::Not(boxed(pool.get(at))?),
+            Ir::Neg(at) => Operand::Neg(boxed(pool.get(at))?),
+            Ir::Lane(selector, at) => Operand::Lane(boxed(pool.get(at))?, selector),
+            Ir::Sink => Operand::Sink,
+            _ => return Err(unknown("an operand")),
+        })
+    }
+
+    pub(super) fn init(
+        &self,
+        pool: &OperandPool,
+        operand: Ir,
+        local: &Local<'_>,
+        depth: usize,
+    ) -> Result<Init, Error> {
+        if depth > DEPTH {
+            return Err(unknown("an initial value"));
+        }
+        let of = |o| self.init(pool, o, local, depth + 1);
+        Ok(match operand {
+            Ir::Small(n) => Init::Int(n.into()),
+            Ir::Imm(id) => {
+                let text = pool.immediate(id).map_or("", |i| self.name(i.text));
+                Init::Constant(text.to_string())
+            }
+            Ir::Str(_) => Init::Text(self.string(operand)?.to_string()),
+            Ir::Symbol(_) | Ir::Var(_) | Ir::Label(_) => {
+                let name = match operand {
+                    Ir::Symbol(id) => self.global(id)?,
+                    other => local(other)?,
+                };
+                match name {
+                    Operand::Var(v) => Init::Address(v, 0),
+                    Operand::Func(f) => Init::Function(f),
+                    Operand::Label(l) => Init::Label(l),
+                    _ => return Err(unknown("an initial value")),
+                }
+            }
+            Ir::Generic(at) => match of(pool.get(at))? {
+                Init::Address(v, n) => Init::Generic(v, n),
+                _ => return Err(unknown("an address")),
+            },
+            Ir::Address(id) => {
+                let address = pool.address(id).ok_or_else(|| unknown("an address"))?;
+                Init::Plus(
+                    Box::new(of(address.base)?),
+                    self.number(pool, address.offset)?,
+                )
+            }
+            Ir::Masked(at) => {
+                let (mask, of_what) = pool.pair(at);
+                Init::Masked(self.number(pool, mask)?, Box::new(of(of_what)?))
+            }
+            Ir::Field(at) => {
+                let (field, value) = pool.pair(at);
+                let text = |o| match o {
+                    Ir::Name(n) => Ok(self.name(n).to_string()),
+                    other => self.number(pool, other)?.text().map(ToString::to_string),
+                };
+                Init::Field(text(field)?, text(value)?)
+            }
+            Ir::Vector(id) => {
+                let parts = pool.list(id).iter().map(|p| of(*p));
+                Init::List(parts.collect::<Result<_, Error>>()?)
+            }
+            _ => return Err(unknown("an initial value")),
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Debug sections. Manual 11.5.3.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use ptx_isa::{Directive, ScalarType};
+
+use crate::error::{Error, Kind};
+use crate::number::Number;
+use crate::spelling;
+
+/// A line of a debug section.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Datum {
+    /// `name:`
+    Label(String),
+    /// Data of one width: `.b8 1, 2, 3`.
+    Data(ScalarType, Vec<Value>),
+}
+
+/// A datum.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Value {
+    /// A number.
+    Number(Number),
+    /// A label, of any section or function, or a section (with its dot); names are not looked up.
+    Name(String),
+    /// So many bytes behind a label or section: `.debug_str+8`.
+    Plus(String, Number),
+    /// The distance of two labels.
+    Difference(String, String),
+}
+
+impl<T: Into<Number>> From<T> for Value {
+    fn from(number: T) -> Self {
+        Self::Number(number.into())
+    }
+}
+
+/// A label, or a section with its dot.
+pub(crate) fn name(text: &str) -> Result<&str, Error> {
+    spelling::name(text.strip_prefix('.').unwrap_or(text))?;
+    Ok(text)
+}
+
+fn value(value: &Value) -> Result<String, Error> {
+    Ok(match value {
+        Value::Number(n) => n.text()?.to_string(),
+        Value::Name(n) => name(n)?.to_string(),
+        Value::Plus(n, offset) => format!("{}+{}", name(n)?, offset.text()?),
+        Value::Difference(a, b) => format!("{}-{}", name(a)?, name(b)?),
+    })
+}
+
+pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, Error> {
+    let mut out = format!("{} {}\n{{\n", Directive::Section, name(of)?);
+    for datum in data {
+        match datum {
+            Datum::Label(label) => {
+                spelling::name(label)?;
+                let _ = writeln!(out, "{label}:");
+            }
+            Datum::Data(_, values) if values.is_empty() => {
+                let message = "a line of a section without data".into();
+                return Err(Error::new(Kind::Spelling, message));
+            }
+            Datum::Data(ty, values) => {
+                let values: Result<Vec<String>, Error> = values.iter().map(value).collect();
+                let _ = writeln!(out, "\t{ty} {}", values?.join(", "));
+            }
+        }
+    }
+    out.push('}');
+    Ok(out)
+}

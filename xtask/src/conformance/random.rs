@@ -1,0 +1,348 @@
+//! `cargo xtask random`: whole modules made from the table by calls of `ptx-build`, and what the real assembler says of them.
+//!
+//! Each has variables of all spaces, functions and kernels with parameters, registers of all types, scopes, guards, jumps, calls,
+//! and instructions of any form. What the builder takes is judged by the assembler's checking mode: making code may refuse what no
+//! checker can know, two accumulators in the same registers say.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use fastrand::Rng;
+use ptx_build::{Error, FunctionBuilder, ModuleBuilder, Operand as Out};
+use ptx_ir::{FunctionKind, Statement};
+use ptx_isa::{Instruction, ScalarType, Target, TypeKind};
+use ptx_print::Style;
+
+use super::built::{Found, inside, instruction, outside, register};
+use super::case::{Case, Setting};
+use super::cover::cover;
+use super::operand::{Kind, Operand};
+use super::preamble::Module as Text;
+use super::verdicts::{VERSION, targets};
+use crate::corpus::parallel;
+use crate::ptxas::{Assemblers, Job};
+
+/// Arguments of `cargo xtask random`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// So many modules
+    #[arg(long, default_value_t = 100)]
+    count: u64,
+    /// The first of their seeds
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Fail where there is no ptxas
+    #[arg(long)]
+    require_ptxas: bool,
+    /// Print the texts that are refused
+    #[arg(long)]
+    show: bool,
+    /// Threads
+    #[arg(long, default_value_t = 2)]
+    jobs: usize,
+}
+
+/// The seed of the cases.
+const POOL: u64 = 1;
+
+/// How many of a thousand modules the assembler has to take.
+const BAR: usize = 995;
+
+/// The cases of every form.
+pub(crate) struct Pool {
+    forms: Vec<Vec<Case>>,
+    /// Whether textures, samplers or surfaces stand in cases of a form.
+    opaque: Vec<bool>,
+}
+
+/// Whether a case has a variable of an opaque type.
+fn is_opaque(case: &Case) -> bool {
+    let opaque =
+        |o: &Operand| matches!(o.kind, Kind::Variable(_, ty) if ty.kind() == TypeKind::Opaque);
+    let mut all = case.operands.iter();
+    all.any(|o| opaque(o) || o.parts().iter().any(opaque))
+}
+
+impl Pool {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let forms = Instruction::ALL.iter().flat_map(|instruction| {
+            let forms = instruction.forms().iter();
+            forms.map(move |form| (instruction, *form))
+        });
+        let forms: Vec<Vec<Case>> = forms.map(|(i, f)| cover(i, f, &mut rng)).collect();
+        let opaque = forms.iter().map(|f| f.iter().any(is_opaque)).collect();
+        Self { forms, opaque }
+    }
+
+    pub(crate) fn forms(&self) -> usize {
+        self.forms.len()
+    }
+}
+
+/// A module, and which forms it has.
+pub(crate) struct Made {
+    pub(crate) module: ptx_ir::Module,
+    pub(crate) forms: Vec<usize>,
+}
+
+/// The module of a seed. One with a number below that of forms tries that form first, on every target until one takes it.
+pub(crate) fn make(pool: &Pool, seed: u64) -> Result<Made, Error> {
+    let mut rng = Rng::with_seed(seed);
+    let first = usize::try_from(seed).unwrap_or(0) % pool.forms.len();
+    let mut all: Vec<Target> = targets().collect();
+    rng.shuffle(&mut all);
+    let settings = if rng.u8(..4) == 0 {
+        [Setting::Independent, Setting::Plain]
+    } else {
+        Setting::ALL
+    };
+    let mut last = None;
+    for target in all {
+        for setting in settings {
+            let made = attempt(pool, first, target, setting, &mut rng)?;
+            if made.forms.contains(&first) {
+                return Ok(made);
+            }
+            last = Some(made);
+        }
+    }
+    match last {
+        Some(made) => Ok(made),
+        None => attempt(pool, first, Target::Sm80, Setting::Plain, &mut rng),
+    }
+}
+
+fn attempt(
+    pool: &Pool,
+    first: usize,
+    target: Target,
+    setting: Setting,
+    rng: &mut Rng,
+) -> Result<Made, Error> {
+    let mut m = ModuleBuilder::new(VERSION, target);
+    if setting == Setting::Independent {
+        m.target_option("texmode_independent")?;
+    }
+    let mut found = Found::new();
+    outside(&mut m, setting, &mut found)?;
+    let mut forms = Vec::new();
+    let mut must = Some(first);
+    for n in 0..rng.usize(1..4) {
+        let (kind, mut k) = match rng.bool() || n == 0 {
+            true => (FunctionKind::Entry, m.kernel(&format!("kernel{n}"))?),
+            false => (FunctionKind::Func, m.func(&format!("function{n}"))?),
+        };
+        let mut scopes = vec![found.clone()];
+        inside(&mut k, kind, &mut scopes[0])?;
+        let mut body = Body {
+            pool,
+            target,
+            setting,
+            k,
+            scopes,
+            forms: &mut forms,
+        };
+        body.statements(must.take(), rng)?;
+        body.k.finish()?;
+    }
+    m.comment("the end");
+    Ok(Made {
+        module: m.finish()?,
+        forms,
+    })
+}
+
+struct Body<'b, 'm> {
+    pool: &'b Pool,
+    target: Target,
+    setting: Setting,
+    k: FunctionBuilder<'m>,
+    /// What is known by its name in each open scope.
+    scopes: Vec<Found>,
+    forms: &'b mut Vec<usize>,
+}
+
+impl Body<'_, '_> {
+    fn statements(&mut self, first: Option<usize>, rng: &mut Rng) -> Result<(), Error> {
+        let end = self.k.label();
+        let predicate = self.k.reg(ScalarType::Pred);
+        let word = self.k.reg(ScalarType::B32);
+        if let Some(form) = first {
+            self.instruction(form, None, rng);
+        }
+        for _ in 0..rng.usize(5..30) {
+            match rng.u8(..16) {
+                0 if self.scopes.len() < 6 => {
+                    self.k.open();
+                    self.scopes.push(Found::new());
+                }
+                1 if self.scopes.len() > 1 => {
+                    self.k.close()?;
+                    self.scopes.pop();
+                }
+                2 => {
+                    let skip = self.k.label();
+                    self.k.guard_not(predicate).bra().emit(skip)?;
+                    self.instruction(rng.usize(..self.pool.forms.len()), None, rng);
+                    self.k.place(skip)?;
+                }
+                3 => self.k.guard(predicate).bra().emit(end)?,
+                4 => {
+                    if let Some(&Out::Func(f)) = self.scopes[0].get("fn_11") {
+                        self.k.call_function(f, &[word.into()], &[word.into()])?;
+                    }
+                }
+                5 => self.k.trailing_comment("what stands before this"),
+                6 => {
+                    self.k.block()?;
+                }
+                _ => {
+                    let guard = (rng.u8(..4) == 0).then_some(predicate);
+                    self.instruction(rng.usize(..self.pool.forms.len()), guard, rng);
+                }
+            }
+        }
+        while self.scopes.len() > 1 {
+            self.k.close()?;
+            self.scopes.pop();
+        }
+        self.k.place(end)?;
+        self.k.ret().emit(())
+    }
+
+    /// Adds an instruction of a form, if one of its cases is legal here.
+    fn instruction(&mut self, form: usize, guard: Option<ptx_build::Reg>, rng: &mut Rng) {
+        let Some(cases) = self.pool.forms.get(form) else {
+            return;
+        };
+        let start = rng.usize(..cases.len().max(1));
+        // With samplers apart from textures, a register stands for them under other rules, which the checker leaves open.
+        let strict =
+            self.setting == Setting::Independent && self.pool.opaque.get(form) == Some(&true);
+        for case in cases.iter().cycle().skip(start).take(cases.len().min(24)) {
+            if strict && case.setting() != self.setting {
+                continue;
+            }
+            if self.case(case, guard).is_some() {
+                self.forms.push(form);
+                return;
+            }
+        }
+    }
+
+    fn case(&mut self, case: &Case, guard: Option<ptx_build::Reg>) -> Option<()> {
+        let line = case.to_string();
+        let text = Text::new(VERSION, self.target, self.setting, [&*line].into_iter()).text;
+        let parsed = ptx_parse::parse(text.as_bytes()).module;
+        let body = parsed.body(parsed.function("main")?)?;
+        let inst = body.statements().find_map(|(_, s)| match s {
+            Statement::Inst(id) => Some(id),
+            _ => None,
+        })?;
+        let this = std::cell::RefCell::new(self);
+        let named = |name: &str| {
+            let mut this = this.borrow_mut();
+            let known = this.scopes.iter().rev().find_map(|s| s.get(name).cloned());
+            known.or_else(|| {
+                let made = register(&mut this.k, name)?;
+                this.scopes
+                    .last_mut()?
+                    .insert(name.to_owned(), made.clone());
+                Some(made)
+            })
+        };
+        let (mnemonic, operands) = instruction(&parsed, body, inst, &named)?;
+        let k = &mut this.into_inner().k;
+        if let Some(predicate) = guard
+            && k.guard(predicate).inst(&mnemonic, &operands[..]).is_ok()
+        {
+            return Some(());
+        }
+        k.inst(&mnemonic, &operands[..]).ok()
+    }
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "RANDOM MODULES")? else {
+        return Ok(());
+    };
+    let start = Instant::now();
+    let pool = Pool::new(POOL);
+    println!(
+        "{}: {} modules, {} forms",
+        assemblers.describe(),
+        args.count,
+        pool.forms()
+    );
+    let seeds: Vec<u64> = (args.seed..args.seed + args.count).collect();
+    let outcomes = parallel::map(args.jobs, &seeds, |&seed| -> Result<_> {
+        let made = make(&pool, seed).map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
+        let text = ptx_print::canonical(&made.module, &Style::default());
+        let verdict = assemblers.run(&text, Job::Check)?;
+        let statements: usize = made.module.bodies.values().map(|b| b.insts.len()).sum();
+        let why = (!verdict.accepted).then(|| (verdict.reason().to_owned(), text));
+        Ok((made.forms, statements, why))
+    });
+    let mut seen = vec![0usize; pool.forms()];
+    let (mut accepted, mut statements) = (0, 0);
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for (seed, outcome) in seeds.iter().zip(outcomes) {
+        let (forms, count, why) = outcome?;
+        statements += count;
+        for form in forms {
+            seen[form] += 1;
+        }
+        match why {
+            None => accepted += 1,
+            Some((reason, text)) => {
+                println!("REFUSED seed {seed}: {reason}");
+                if args.show {
+                    println!("{}", String::from_utf8_lossy(&text));
+                }
+                *reasons.entry(reason).or_default() += 1;
+            }
+        }
+    }
+    let reached = seen.iter().filter(|n| **n > 0).count();
+    println!(
+        "{accepted} of {} modules are taken, {statements} instructions",
+        seeds.len()
+    );
+    println!("{reached} of {} forms", pool.forms());
+    println!("took {:.0} s", start.elapsed().as_secs_f64());
+    if accepted * 1000 < seeds.len() * BAR {
+        bail!("fewer than {BAR} of a thousand");
+    }
+    if seeds.len() >= pool.forms() && reached < pool.forms() {
+        bail!("forms that no module has");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
+
+    use super::{Pool, make};
+
+    proptest! {
+        #![proptest_config(Config { cases: 24, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
+
+        /// Every module that can be made is legal, and its text reads back as the same module.
+        #[test]
+        fn random_modules_are_legal(seed in any::<u64>()) {
+            static POOL: std::sync::LazyLock<Pool> = std::sync::LazyLock::new(|| Pool::new(3));
+            let made = make(&POOL, seed).unwrap();
+            prop_assert!(!made.forms.is_empty());
+            let text = ptx_print::canonical(&made.module, &ptx_print::Style::default());
+            let again = ptx_parse::parse(&text);
+            prop_assert!(again.diagnostics.is_empty());
+            prop_assert!(ptx_ir::compare::compare(&made.module, &again.module).is_ok());
+            let anew = ptx_build::replay(&made.module).and_then(ptx_build::ModuleBuilder::finish).unwrap();
+            prop_assert!(ptx_ir::compare::compare(&made.module, &anew).is_ok());
+        }
+    }
+}
