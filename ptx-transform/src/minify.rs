@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Body, FuncId, Item, Module, Span, Statement};
-use ptx_isa::StateSpace;
+use ptx_ir::{Body, FuncId, Item, Module, Span, Statement, TypeName};
+use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use crate::names::{Entity, Mention, Names, Unresolved, unresolved};
 use crate::short::{Short, Taken};
@@ -80,12 +80,21 @@ impl Work<'_> {
         };
         let mut taken = Taken::default();
         unresolved.iter().for_each(|n| taken.add(n));
+        let linked: BTreeSet<Entity> = module
+            .definitions()
+            .flat_map(|(f, _, body)| {
+                linked(body)
+                    .into_iter()
+                    .map(move |v| Entity::Variable(f, v))
+            })
+            .collect();
         let mut seen = BTreeSet::new();
         let mut known = BTreeSet::new();
         for m in names.mentions() {
+            let own = is_memory(module, m.entity) && !linked.contains(&m.entity);
             let changes = match m.entity {
                 Entity::Symbol(_) => private.contains(&m.entity),
-                entity => is_local(module, entity),
+                entity => own || is_local(module, entity),
             };
             let old = m.name.of(source);
             if !changes || unresolved.has(old) {
@@ -93,7 +102,7 @@ impl Work<'_> {
                 if known.insert(old) {
                     taken.add(old);
                 }
-            } else if matches!(m.entity, Entity::Symbol(_)) {
+            } else if own || matches!(m.entity, Entity::Symbol(_)) {
                 seen.insert(m.entity);
             }
         }
@@ -128,14 +137,14 @@ impl Work<'_> {
         let (module, source) = (self.module, self.module.source());
         let usage = Usage::of(mentions);
         if let Some(body) = module.body(f) {
-            let gone = usage::unused(f, body, source, |e| usage.is_used(e));
+            let gone = usage::unused(f, body, source, true, |e| usage.is_used(e));
             self.pieces.extend(gone);
         }
-        let kept = module.body(f).map(linked).unwrap_or_default();
+        let handles = handles(module, f);
         let local = |m: &&Mention| {
             let old = m.name.of(source);
             let stays = match m.entity {
-                Entity::Variable(_, v) => kept.contains(&v),
+                Entity::Variable(_, v) => handles.contains(&v),
                 _ => false,
             };
             is_local(module, m.entity) && !stays && !unresolved.has(old)
@@ -146,7 +155,10 @@ impl Work<'_> {
         };
         let mut own = Taken::default();
         for m in mentions.iter().filter(|m| !local(m)) {
-            own.add(m.name.of(source));
+            // What has its new name already, has left the old one.
+            if !self.renamed.contains_key(&m.entity) {
+                own.add(m.name.of(source));
+            }
         }
         let mut short = Short::with(taken, &own);
         for entity in by_frequency(mentions.iter().filter(local).filter(used)) {
@@ -222,7 +234,13 @@ impl Work<'_> {
             return;
         }
         let blank = trivia::needs_blank((last.0, &last.1), (kind, text), !gap.is_empty());
-        let new: &[u8] = if blank { b" " } else { b"" };
+        // The assembler writes beside its buffer where debug information goes on and on in one line.
+        let debug = Directive::from_text(text).is_some_and(|d| d.section().starts_with("11.5."));
+        let new: &[u8] = match (debug && old.contains(&b'\n'), blank) {
+            (true, _) => b"\n",
+            (false, true) => b" ",
+            (false, false) => b"",
+        };
         if old != new {
             splices.replace(gap, new);
         }
@@ -264,10 +282,38 @@ fn is_local(module: &Module, entity: Entity) -> bool {
         Entity::Register(..) | Entity::Label(..) | Entity::Parameter(_) => true,
         Entity::Variable(f, id) => {
             let var = module.body(f).and_then(|b| b.vars.get(id));
-            var.is_some_and(|v| !matches!(v.space, StateSpace::Global | StateSpace::Const))
+            var.is_some_and(|v| v.stmt.is_none() || v.space.base() == StateSpace::Param)
         }
         Entity::Symbol(_) | Entity::Unknown(_) => false,
     }
+}
+
+/// Whether a variable of a function has memory that its own threads or blocks see. The assembler names its symbol after the
+/// variable and its line: all on one line, two of one name would be one.
+fn is_memory(module: &Module, entity: Entity) -> bool {
+    let Entity::Variable(f, id) = entity else {
+        return false;
+    };
+    let var = module.body(f).and_then(|b| b.vars.get(id));
+    var.is_some_and(|v| {
+        v.stmt.is_some() && matches!(v.space.base(), StateSpace::Shared | StateSpace::Local)
+    })
+}
+
+/// Parameters of a kernel that are textures, samplers or surfaces: the driver knows them by their names.
+fn handles(module: &Module, f: FuncId) -> BTreeSet<ptx_ir::VarId> {
+    let Some(function) = module.functions.get(f) else {
+        return BTreeSet::new();
+    };
+    let params = function.interface.params.of(&module.params).iter();
+    params
+        .filter_map(|p| match (p.ty, p.binding) {
+            (TypeName::Known(ty), ptx_ir::Binding::Var(v)) if ty.kind() == TypeKind::Opaque => {
+                Some(v)
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// Whether a register is a parameter of its function.

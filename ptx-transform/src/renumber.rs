@@ -54,7 +54,7 @@ pub fn renumber(module: &Module) -> Rewritten {
                 usage::renumber(m, numbers, &mut splices);
             }
         }
-        let pieces = usage::unused(f, body, source, |e| {
+        let pieces = usage::unused(f, body, source, false, |e| {
             usage.is_used(e) || contested.contains(&e)
         });
         for piece in pieces {

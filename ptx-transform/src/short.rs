@@ -4,6 +4,8 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use ptx_isa::Opcode;
+
 /// Short names one after the other: `a`, `b`, … `Z`, `aa`…
 ///
 /// They hold no digit, so that a member of a range, a short name and its number, is never one of them.
@@ -53,6 +55,8 @@ impl<'t> Short<'t> {
             self.next += 1;
             if !self.taken.iter().any(|t| t.0.contains(name.as_bytes()))
                 && crate::names::is_name(name.as_bytes())
+                // It could be one, but nobody would see it.
+                && Opcode::from_text(name.as_bytes()).is_none()
             {
                 return name;
             }

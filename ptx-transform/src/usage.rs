@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, Declarator, FuncId, Span, Statement};
+use ptx_isa::StateSpace;
 
 use crate::Splices;
 use crate::names::{Entity, Mention};
@@ -57,11 +58,13 @@ impl Usage {
     }
 }
 
-/// The pieces of the declarations of a body that declare registers which nothing mentions.
+/// The pieces of the declarations of a body that declare registers which nothing mentions; parts of declarations with comments
+/// inside only `with_comments`.
 pub(crate) fn unused(
     f: FuncId,
     body: &Body,
     source: &[u8],
+    with_comments: bool,
     is_used: impl Fn(Entity) -> bool,
 ) -> Vec<Span> {
     let mut pieces = Vec::new();
@@ -69,6 +72,11 @@ pub(crate) fn unused(
         let Statement::Decl(d) = statement else {
             continue;
         };
+        // A declaration without names mentions nothing either.
+        let space = body.declarations.decls.get(d).map(|d| d.space);
+        if space != Some(StateSpace::Reg) {
+            continue;
+        }
         let used = |d: &Declarator| match d.binding {
             ptx_ir::Binding::Register(decl) => is_used(Entity::Register(f, decl)),
             _ => true,
@@ -82,7 +90,7 @@ pub(crate) fn unused(
             && body
                 .origins
                 .get(id.as_u32() as usize)
-                .is_some_and(|o| !o.has_comments())
+                .is_some_and(|o| with_comments || !o.has_comments())
         {
             pieces.extend(parts(span, source, &used));
         }

@@ -213,7 +213,8 @@ mod tests {
                     panic!("{what} {name}:\n{}\n{}", part(&once), part(&twice));
                 }
                 assert!(
-                    once.len() <= text.len() || what == "flatten",
+                    // A register that is named often may get a longer number.
+                    once.len() <= text.len() || matches!(what, "flatten" | "renumber"),
                     "{what} {name}"
                 );
             };
@@ -321,7 +322,7 @@ mod tests {
         assert!(new("mov.b32 x,1 < < 2;").contains("< <"));
         assert_eq!(
             new(".shared .align 4 .b8 s[4];"),
-            ".entry k(){.shared.align 4 .b8 a[4];}"
+            ".entry k(){.shared.align 4 .b8 aa[4];}"
         );
     }
 
