@@ -51,6 +51,8 @@ const BAR: usize = 995;
 
 /// The cases of every form.
 pub(crate) struct Pool {
+    /// The names of the instructions of the forms, with the number of the form.
+    names: Vec<String>,
     forms: Vec<Vec<Case>>,
     /// Whether textures, samplers or surfaces stand in cases of a form.
     opaque: Vec<bool>,
@@ -71,9 +73,18 @@ impl Pool {
             let forms = instruction.forms().iter();
             forms.map(move |form| (instruction, *form))
         });
+        let names = Instruction::ALL.iter().flat_map(|i| {
+            let words: String = i.words().iter().map(ToString::to_string).collect();
+            (0..i.forms().len()).map(move |n| format!("{}{words} form {n}", i.opcode()))
+        });
+        let names = names.collect();
         let forms: Vec<Vec<Case>> = forms.map(|(i, f)| cover(i, f, &mut rng)).collect();
         let opaque = forms.iter().map(|f| f.iter().any(is_opaque)).collect();
-        Self { forms, opaque }
+        Self {
+            names,
+            forms,
+            opaque,
+        }
     }
 
     pub(crate) fn forms(&self) -> usize {
@@ -264,6 +275,23 @@ impl Body<'_, '_> {
     }
 }
 
+/// What the assembler found wrong first, without the place; advice is no reason.
+fn why(output: &str) -> String {
+    let mut found = output.lines().filter_map(|line| {
+        let (_, said) = line.split_once("; ")?;
+        let (kind, what) = said.split_once(':')?;
+        matches!(kind.trim(), "error" | "fatal").then(|| what.trim().to_owned())
+    });
+    let said = || {
+        output
+            .lines()
+            .next()
+            .unwrap_or("it said nothing")
+            .to_owned()
+    };
+    found.next().unwrap_or_else(said)
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
     let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "RANDOM MODULES")? else {
         return Ok(());
@@ -282,7 +310,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let text = ptx_print::canonical(&made.module, &Style::default());
         let verdict = assemblers.run(&text, Job::Check)?;
         let statements: usize = made.module.bodies.values().map(|b| b.insts.len()).sum();
-        let why = (!verdict.accepted).then(|| (verdict.reason().to_owned(), text));
+        let why = (!verdict.accepted).then(|| (why(&verdict.output), text));
         Ok((made.forms, statements, why))
     });
     let mut seen = vec![0usize; pool.forms()];
@@ -311,12 +339,22 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         seeds.len()
     );
     println!("{reached} of {} forms", pool.forms());
+    let unreached = pool.names.iter().zip(&seen).filter(|(_, n)| **n == 0);
+    let unreached: Vec<&str> = unreached.map(|(name, _)| &**name).collect();
+    if seeds.len() >= pool.forms() && !unreached.is_empty() {
+        println!("no module has {}", unreached.join(", "));
+    }
+    let mut reasons: Vec<_> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    for (reason, n) in reasons {
+        println!("{n:6} {reason}");
+    }
     println!("took {:.0} s", start.elapsed().as_secs_f64());
     if accepted * 1000 < seeds.len() * BAR {
         bail!("fewer than {BAR} of a thousand");
     }
-    if seeds.len() >= pool.forms() && reached < pool.forms() {
-        bail!("forms that no module has");
+    if seeds.len() >= pool.forms() && !unreached.is_empty() {
+        bail!("{} forms that no module has", unreached.len());
     }
     Ok(())
 }
