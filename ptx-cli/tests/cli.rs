@@ -971,7 +971,7 @@ fn names_and_text_rewritten() {
 
     let run = with_input(&["minify", "-"], GOOD.as_bytes());
     let small = ".version 8.0 .target sm_90 .address_size 64 .visible.entry k(.param.u64 c){.reg.b32 a<2>;.reg.b64 b<1>;\
-        .shared.align 4 .f32 d[4][0x8];ld.param.u64 b0,[c];ld.global.u32 a0,[b0];e:add.s32 a1,a0,a0;st.global.u32[b0],a1;ret;}";
+        .shared.align 4 .f32 aa[4][0x8];ld.param.u64 b0,[c];ld.global.u32 a0,[b0];d:add.s32 a1,a0,a0;st.global.u32[b0],a1;ret;}";
     assert_eq!((run.status, run.out.as_str()), (0, small));
     let sizes = format!("{} bytes became {} ", GOOD.len(), small.len());
     assert!(

@@ -37,7 +37,7 @@ pub struct Minify {
 /// let text = ".version 8.0\n.target sm_80\n.entry k(.param .b64 k_param_0)\n{\n  .reg .b64 %rd<9>; // two\n  ld.param.b64 %rd5, [k_param_0];\n}\n";
 /// let module = ptx_parse::parse_str(text).module;
 /// let new = minify(&module, Minify::default());
-/// assert_eq!(new.text, b".version 8.0 .target sm_80 .entry k(.param.b64 b){.reg.b64 a<1>;ld.param.b64 a0,[b];}");
+/// assert_eq!(new.text, b".version 8.0 .target sm_80 .entry k(.param.b64 a){.reg.b64 b<1>;ld.param.b64 b0,[a];}");
 /// ```
 pub fn minify(module: &Module, how: Minify) -> Rewritten {
     let mut names = Names::of(module);

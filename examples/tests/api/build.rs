@@ -1,5 +1,5 @@
-use ptx_build::{Error, ModuleBuilder, lane};
-use ptx_isa::{PtxVersion, ScalarType as T, Target};
+use ptx_build::{Declaration, Error, Interface, ModuleBuilder, lane};
+use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 
 #[test]
 fn registers_with_names() -> Result<(), Error> {
@@ -20,5 +20,61 @@ fn registers_with_names() -> Result<(), Error> {
         "{}",
         m.text()
     );
+    m.finish().map(drop)
+}
+
+#[test]
+fn tables_behind_labels_that_are_there() -> Result<(), Error> {
+    let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    m.write_virtual_target();
+    m.pragmas(&["nounroll", "nounroll"])?;
+    m.file_with(1, "a.cu", &[1_700_000_000, 42])?;
+    let tables = Declaration::new(StateSpace::Global, T::B32, "table").range(2u32);
+    assert_eq!(m.declare_all(tables)?.len(), 2);
+    let scalar = |name| Declaration::new(StateSpace::Param, T::B32, name);
+    let callee = m.declare_func("f", None, &[scalar("r")], &[])?;
+    let mut k = m.kernel("k")?;
+    let texture = Declaration::new(StateSpace::Param, T::U64, "t").pointer_to(T::Texref, None);
+    k.add_param(texture)?;
+    let aligned =
+        Declaration::new(StateSpace::Param, T::U64, "p").pointer(Some(StateSpace::Global), None);
+    k.add_param(aligned.pointer_align(16u32))?;
+    let i = k.reg(T::U32);
+    let [jumps, calls, shape, first, second] = [(); 5].map(|()| k.label());
+    assert_ne!(k.name_of_label(first), k.name_of_label(second));
+    k.mov().u32(i, 1)?;
+    k.place_branch_targets(jumps, &[first, second])?;
+    k.place_call_targets(calls, &[callee])?;
+    k.place_prototype(
+        shape,
+        &Interface::new()
+            .with_empty_results()
+            .without_parameter_list(),
+    )?;
+    k.brx().idx().emit((i, jumps))?;
+    k.place(first)?;
+    k.place(second)?;
+    k.ret().emit(())?;
+    k.finish()?;
+    let text = m.text();
+    for part in [
+        ".target compute_80\n",
+        ".pragma \"nounroll\", \"nounroll\";",
+        ".file 1 \"a.cu\", 1700000000, 42",
+        ".ptr .global .align 16 ",
+        ".ptr .texref ",
+        ".callprototype () _;",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    m.finish().map(drop)
+}
+
+#[test]
+fn addresses_of_32_bits() -> Result<(), Error> {
+    let mut m = ModuleBuilder::new(PtxVersion::new(6, 0), Target::Sm50);
+    m.without_address_size();
+    let text = m.text();
+    assert!(!text.contains(".address_size"), "{text}");
     m.finish().map(drop)
 }

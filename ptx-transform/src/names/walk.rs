@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Binding, Body, DeclId, Declarations, EntityId, FuncId, Interface, Item, Module, NameId,
-    Operand, OperandPool, Span, Statement, SymbolId, VarId,
+    Binding, Body, DeclId, Declarations, DirectiveId, EntityId, FuncId, Interface, Item, Module,
+    NameId, Operand, OperandPool, Span, Statement, SymbolId, VarId,
 };
+use ptx_isa::Directive;
 
 use super::{Entity, Mention};
 
@@ -85,6 +86,8 @@ impl<'m> Walk<'m> {
                     self.declaration(tables, pool, d, None);
                     self.words(span, Words::All);
                 }
+                // Versions and targets have no names.
+                Item::Directive(d) if is_header(module, d) => {}
                 Item::Directive(d) => {
                     let args = module.directives.get(d).map(|d| d.args);
                     self.module_operands(module.pool.slice(args.unwrap_or_default()));
@@ -424,4 +427,13 @@ fn number(digits: &[u8]) -> Option<u32> {
         let digit = b.is_ascii_digit().then(|| u32::from(b - b'0'))?;
         Some(n.wrapping_mul(10).wrapping_add(digit))
     })
+}
+
+/// Whether a directive says what the module is for.
+fn is_header(module: &Module, id: DirectiveId) -> bool {
+    let directive = module.directives.get(id).map(|d| d.directive);
+    matches!(
+        directive,
+        Some(Directive::Version | Directive::Target | Directive::AddressSize)
+    )
 }
