@@ -393,6 +393,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Unified)),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[
@@ -811,6 +815,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Unified)),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[
@@ -1010,6 +1018,10 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Require(Cond::Filled(2), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Unified)),
                 ptxas: false,
             },
         ],
@@ -1225,6 +1237,7 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".vec.etype d, a",
         complete: true,
         ptxas: true,
-        slots: &[255, 256],
-        accepted: TokenSet(436),
+        slots: &[253, 254],
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -25,8 +25,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .length(Length::Slot(0))
-                .mark(Marks::SINK),
+                .length(Length::Slot(0)),
         ],
         rules: &[
             Rule {
@@ -43,7 +42,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(190)),
-                    Cond::Holds(1, TokenSet(437)),
+                    Cond::Holds(1, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -61,8 +60,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".vec.vtype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[257, 258],
-        accepted: TokenSet(439),
+        slots: &[255, 256],
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -89,8 +88,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[259],
-        accepted: TokenSet(441),
+        slots: &[257],
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -124,8 +123,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".itype d, sreg",
         complete: true,
         ptxas: false,
-        slots: &[260],
-        accepted: TokenSet(443),
+        slots: &[258],
+        accepted: TokenSet(444),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -148,7 +147,7 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".atype d, avar",
         complete: true,
         ptxas: false,
-        slots: &[261],
+        slots: &[259],
         accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
@@ -164,10 +163,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 false,
             )),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Handle),
+                    Cond::Not(&Cond::Holds(0, TokenSet(445))),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -181,8 +189,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".atype d, fname",
         complete: true,
         ptxas: false,
-        slots: &[262],
-        accepted: TokenSet(445),
+        slots: &[260],
+        accepted: TokenSet(447),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -211,8 +219,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[263],
-        accepted: TokenSet(447),
+        slots: &[261],
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -248,8 +256,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mode.b32 d{|p}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[264, 38],
-        accepted: TokenSet(449),
+        slots: &[262, 38],
+        accepted: TokenSet(451),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -295,8 +303,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sync.mode.b32 d{|p}, a, b, c, membermask",
         complete: true,
         ptxas: false,
-        slots: &[49, 264, 38],
-        accepted: TokenSet(450),
+        slots: &[49, 262, 38],
+        accepted: TokenSet(452),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -328,8 +336,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".b32{.mode} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[38, 265],
-        accepted: TokenSet(452),
+        slots: &[38, 263],
+        accepted: TokenSet(454),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -352,8 +360,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 267, 268, 3, 4, 269, 270],
-        accepted: TokenSet(457),
+        slots: &[264, 265, 266, 3, 4, 267, 268],
+        accepted: TokenSet(459),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -376,18 +384,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(458)),
-                    Cond::Holds(6, TokenSet(437)),
+                    Cond::Holds(5, TokenSet(460)),
+                    Cond::Holds(6, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -398,13 +406,13 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -413,7 +421,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -451,7 +459,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(462)),
+                    Cond::Holds(4, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -479,7 +487,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -494,8 +502,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -518,8 +526,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 267, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(466),
+        slots: &[264, 265, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(468),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -542,18 +550,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -565,8 +573,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -579,13 +587,13 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -594,7 +602,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -632,7 +640,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(462)),
+                    Cond::Holds(5, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -660,7 +668,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -682,8 +690,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -706,8 +714,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[273, 267, 4, 269, 270],
-        accepted: TokenSet(468),
+        slots: &[271, 265, 4, 267, 268],
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -726,18 +734,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(458)),
-                    Cond::Holds(4, TokenSet(437)),
+                    Cond::Holds(3, TokenSet(460)),
+                    Cond::Holds(4, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(458)), Cond::Holds(4, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(460)), Cond::Holds(4, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -746,16 +754,16 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(460)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(462)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(469))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(471))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -764,7 +772,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -788,7 +796,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(462)),
+                    Cond::Holds(2, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -809,7 +817,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -824,8 +832,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(458)), Cond::Holds(4, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(460)), Cond::Holds(4, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -837,7 +845,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(470)),
+                    Cond::Holds(1, TokenSet(472)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -869,8 +877,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[274, 48, 267, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(471),
+        slots: &[272, 48, 265, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(473),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -893,18 +901,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(458)),
-                    Cond::Holds(8, TokenSet(437)),
+                    Cond::Holds(7, TokenSet(460)),
+                    Cond::Holds(8, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -916,8 +924,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -930,17 +938,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(472))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(474))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -949,7 +957,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(460)),
+                    Cond::Holds(2, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -980,7 +988,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(462)),
+                    Cond::Holds(6, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1015,7 +1023,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(2, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(465)), Cond::Holds(2, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1044,8 +1052,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1078,8 +1086,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[98, 48, 267, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(473),
+        slots: &[98, 48, 265, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1102,18 +1110,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(458)),
-                    Cond::Holds(8, TokenSet(437)),
+                    Cond::Holds(7, TokenSet(460)),
+                    Cond::Holds(8, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -1125,8 +1133,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1139,17 +1147,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(472))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(474))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1158,7 +1166,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(460)),
+                    Cond::Holds(2, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -1189,7 +1197,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(462)),
+                    Cond::Holds(6, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1224,7 +1232,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(2, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(465)), Cond::Holds(2, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1253,8 +1261,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1287,8 +1295,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[275, 274, 276, 66, 269, 270],
-        accepted: TokenSet(474),
+        slots: &[273, 272, 274, 66, 267, 268],
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1306,8 +1314,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(458)),
-                    Cond::Holds(5, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(460)),
+                    Cond::Holds(5, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1336,8 +1344,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1385,8 +1393,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 277, 278, 3, 4, 269, 270],
-        accepted: TokenSet(477),
+        slots: &[2, 275, 276, 3, 4, 267, 268],
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1409,8 +1417,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(458)),
-                    Cond::Holds(6, TokenSet(437)),
+                    Cond::Holds(5, TokenSet(460)),
+                    Cond::Holds(6, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1431,7 +1439,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(462)),
+                    Cond::Holds(4, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1453,8 +1461,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1475,8 +1483,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 278, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(478),
+        slots: &[2, 276, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(480),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1499,8 +1507,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1512,8 +1520,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1538,7 +1546,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(462)),
+                    Cond::Holds(5, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1567,8 +1575,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1589,8 +1597,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ss}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[88, 279, 270],
-        accepted: TokenSet(479),
+        slots: &[88, 277, 268],
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1625,7 +1633,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(190)),
-                    Cond::Holds(2, TokenSet(437)),
+                    Cond::Holds(2, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1644,8 +1652,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 280, 281, 3, 269, 270],
-        accepted: TokenSet(482),
+        slots: &[264, 278, 279, 3, 267, 268],
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1667,18 +1675,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(458)),
-                    Cond::Holds(5, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(460)),
+                    Cond::Holds(5, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -1686,8 +1694,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1701,7 +1709,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(483)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(485)))),
                 ptxas: false,
             },
             Rule {
@@ -1752,7 +1760,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1767,8 +1775,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1776,7 +1784,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1797,8 +1805,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 280, 271, 272, 3, 269, 270],
-        accepted: TokenSet(484),
+        slots: &[264, 278, 269, 270, 3, 267, 268],
+        accepted: TokenSet(486),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1820,18 +1828,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(458)),
-                    Cond::Holds(6, TokenSet(437)),
+                    Cond::Holds(5, TokenSet(460)),
+                    Cond::Holds(6, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -1839,8 +1847,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1857,8 +1865,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1866,7 +1874,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -1918,7 +1926,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1940,8 +1948,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1949,7 +1957,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1970,8 +1978,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".volatile{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[273, 280, 269, 270],
-        accepted: TokenSet(485),
+        slots: &[271, 278, 267, 268],
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1989,18 +1997,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(458)),
-                    Cond::Holds(3, TokenSet(437)),
+                    Cond::Holds(2, TokenSet(460)),
+                    Cond::Holds(3, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -2008,8 +2016,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2023,7 +2031,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(486))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(488))),
                 ptxas: false,
             },
             Rule {
@@ -2053,7 +2061,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2068,8 +2076,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2077,7 +2085,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2089,7 +2097,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(470)),
+                    Cond::Holds(1, TokenSet(472)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2119,8 +2127,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[274, 48, 280, 271, 272, 3, 269, 270],
-        accepted: TokenSet(487),
+        slots: &[272, 48, 278, 269, 270, 3, 267, 268],
+        accepted: TokenSet(489),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2142,18 +2150,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -2161,8 +2169,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2179,8 +2187,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2188,12 +2196,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(488))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(490))),
                 ptxas: false,
             },
             Rule {
@@ -2244,7 +2252,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2273,8 +2281,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2282,7 +2290,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2313,8 +2321,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[47, 48, 280, 271, 272, 3, 269, 270],
-        accepted: TokenSet(489),
+        slots: &[47, 48, 278, 269, 270, 3, 267, 268],
+        accepted: TokenSet(491),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2336,18 +2344,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -2355,8 +2363,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2373,8 +2381,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2382,12 +2390,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(488))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(490))),
                 ptxas: false,
             },
             Rule {
@@ -2438,7 +2446,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2467,8 +2475,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2476,7 +2484,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2507,8 +2515,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[275, 274, 276, 66, 269, 270],
-        accepted: TokenSet(474),
+        slots: &[273, 272, 274, 66, 267, 268],
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2526,8 +2534,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(458)),
-                    Cond::Holds(5, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(460)),
+                    Cond::Holds(5, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -2535,8 +2543,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2570,8 +2578,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2617,8 +2625,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[266, 282, 8, 279, 283],
-        accepted: TokenSet(492),
+        slots: &[264, 280, 8, 277, 281],
+        accepted: TokenSet(494),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2633,6 +2641,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
                 .align(8)
@@ -2642,7 +2651,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(4, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -2662,7 +2671,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Operand(2, OperandTest::Present)),
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))]),
+                    Cond::Operand(2, OperandTest::Present),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(2, OperandTest::Absent),
+                    Cond::Operand(1, OperandTest::Vector(1)),
+                ])),
                 ptxas: false,
             },
         ],
@@ -2674,14 +2693,14 @@ pub(crate) static FORMS: [Form; 96] = [
         notes: &[],
         differences: &[],
     },
-    // st.async .cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}
+    // st.async .cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
         section: "9.7.9.12",
-        syntax: ".cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
+        syntax: ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[100, 186, 8, 279, 283],
-        accepted: TokenSet(493),
+        slots: &[100, 77, 8, 277, 281],
+        accepted: TokenSet(495),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2696,6 +2715,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
                 .align(8)
@@ -2705,7 +2725,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(4, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -2725,7 +2745,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Operand(2, OperandTest::Present)),
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))]),
+                    Cond::Operand(2, OperandTest::Present),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(2, OperandTest::Absent),
+                    Cond::Operand(1, OperandTest::Vector(1)),
+                ])),
                 ptxas: false,
             },
         ],
@@ -2743,8 +2773,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.mmio}.sem.scope{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[85, 86, 87, 88, 284],
-        accepted: TokenSet(495),
+        slots: &[85, 86, 87, 88, 282],
+        accepted: TokenSet(497),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2793,8 +2823,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[285, 88, 284],
-        accepted: TokenSet(496),
+        slots: &[283, 88, 282],
+        accepted: TokenSet(498),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2836,8 +2866,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[266, 286],
-        accepted: TokenSet(497),
+        slots: &[264, 284],
+        accepted: TokenSet(499),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2869,8 +2899,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[266, 286],
-        accepted: TokenSet(497),
+        slots: &[264, 284],
+        accepted: TokenSet(499),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2902,9 +2932,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 288, 88, 289, 290],
-        accepted: TokenSet(500),
-        ignored: TokenSet(501),
+        slots: &[285, 286, 88, 287, 288],
+        accepted: TokenSet(502),
+        ignored: TokenSet(503),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2939,7 +2969,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(504)),
                 ])),
                 ptxas: false,
             },
@@ -2964,9 +2994,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 289, 290],
-        accepted: TokenSet(503),
-        ignored: TokenSet(501),
+        slots: &[289, 88, 287, 288],
+        accepted: TokenSet(505),
+        ignored: TokenSet(503),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2993,7 +3023,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(502)),
+                    Cond::Holds(3, TokenSet(504)),
                 ])),
                 ptxas: false,
             },
@@ -3012,9 +3042,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 288, 88, 292, 293, 269, 294],
-        accepted: TokenSet(507),
-        ignored: TokenSet(501),
+        slots: &[285, 286, 88, 290, 291, 267, 292],
+        accepted: TokenSet(509),
+        ignored: TokenSet(503),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -3046,15 +3076,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(508)),
+                    Cond::Holds(4, TokenSet(510)),
                     Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(509)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(510))]),
+                    Cond::Holds(4, TokenSet(511)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(512))]),
                 ),
                 ptxas: false,
             },
@@ -3064,14 +3094,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(508)),
+                    Cond::Holds(4, TokenSet(510)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(510)),
+                    Cond::Holds(6, TokenSet(512)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3085,22 +3115,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3125,9 +3155,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 292, 293, 269, 294],
-        accepted: TokenSet(516),
-        ignored: TokenSet(501),
+        slots: &[289, 88, 290, 291, 267, 292],
+        accepted: TokenSet(518),
+        ignored: TokenSet(503),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -3151,15 +3181,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(508)),
+                    Cond::Holds(3, TokenSet(510)),
                     Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(509)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(510))]),
+                    Cond::Holds(3, TokenSet(511)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(512))]),
                 ),
                 ptxas: false,
             },
@@ -3169,14 +3199,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(508)),
+                    Cond::Holds(3, TokenSet(510)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(510)),
+                    Cond::Holds(5, TokenSet(512)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3190,22 +3220,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3224,8 +3254,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[295, 288, 88, 290],
-        accepted: TokenSet(517),
+        slots: &[293, 286, 88, 288],
+        accepted: TokenSet(519),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3271,8 +3301,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 290],
-        accepted: TokenSet(518),
+        slots: &[289, 88, 288],
+        accepted: TokenSet(520),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3302,8 +3332,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[295, 288, 88, 269, 294],
-        accepted: TokenSet(519),
+        slots: &[293, 286, 88, 267, 292],
+        accepted: TokenSet(521),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3332,7 +3362,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(510)),
+                    Cond::Holds(4, TokenSet(512)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3346,22 +3376,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3386,8 +3416,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 269, 294],
-        accepted: TokenSet(520),
+        slots: &[289, 88, 267, 292],
+        accepted: TokenSet(522),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3408,7 +3438,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(510)),
+                    Cond::Holds(3, TokenSet(512)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3422,22 +3452,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3456,8 +3486,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[296, 288, 88, 289, 290],
-        accepted: TokenSet(521),
+        slots: &[294, 286, 88, 287, 288],
+        accepted: TokenSet(523),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3493,7 +3523,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(504)),
                 ])),
                 ptxas: false,
             },
@@ -3518,8 +3548,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[296, 288, 88, 297, 269, 298],
-        accepted: TokenSet(523),
+        slots: &[294, 286, 88, 295, 267, 296],
+        accepted: TokenSet(525),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3559,22 +3589,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(524))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(526))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(525))],
+                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(527))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(525))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(527))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3599,8 +3629,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[299, 300],
-        accepted: TokenSet(528),
+        slots: &[297, 298],
+        accepted: TokenSet(530),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3621,8 +3651,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 301],
-        accepted: TokenSet(530),
+        slots: &[2, 299],
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3649,8 +3679,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[301],
-        accepted: TokenSet(529),
+        slots: &[299],
+        accepted: TokenSet(531),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3678,13 +3708,12 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[302, 303],
-        accepted: TokenSet(533),
+        slots: &[300, 301],
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::LONG)
             .mark(Marks::PLAIN)
-            .access(Access::Read)
             .spaces(Spaces::Slot(0))],
         rules: &[
             Rule {
@@ -3710,8 +3739,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(534),
+        slots: &[302],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3733,11 +3762,11 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[66, 305],
-        accepted: TokenSet(536),
+        slots: &[66, 303],
+        accepted: TokenSet(538),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -3758,8 +3787,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[66, 306],
-        accepted: TokenSet(537),
+        slots: &[66, 304],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3786,8 +3815,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[66, 307, 308, 44],
-        accepted: TokenSet(540),
+        slots: &[66, 305, 306, 44],
+        accepted: TokenSet(542),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3822,8 +3851,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[307, 308, 44],
-        accepted: TokenSet(541),
+        slots: &[305, 306, 44],
+        accepted: TokenSet(543),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3850,7 +3879,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[22, 44],
-        accepted: TokenSet(542),
+        accepted: TokenSet(544),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3873,8 +3902,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[309],
-        accepted: TokenSet(544),
+        slots: &[307],
+        accepted: TokenSet(546),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3887,14 +3916,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(547)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3915,7 +3944,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3932,8 +3961,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[309],
-        accepted: TokenSet(544),
+        slots: &[307],
+        accepted: TokenSet(546),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3946,14 +3975,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(547)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3974,7 +4003,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3991,8 +4020,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 310],
-        accepted: TokenSet(548),
+        slots: &[307, 308],
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4005,14 +4034,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(547)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4033,9 +4062,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Function)),
                 ptxas: false,
             },
         ],
@@ -4050,8 +4083,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[309, 310],
-        accepted: TokenSet(548),
+        slots: &[307, 308],
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4064,14 +4097,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(547)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4092,7 +4125,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4109,8 +4142,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 310],
-        accepted: TokenSet(548),
+        slots: &[307, 308],
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4123,14 +4156,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(547)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4151,7 +4184,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4168,8 +4201,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 115, 136, 312, 313],
-        accepted: TokenSet(551),
+        slots: &[309, 115, 136, 310, 311],
+        accepted: TokenSet(553),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4189,18 +4222,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(552)),
-                        Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(553)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
@@ -4222,8 +4244,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4233,7 +4255,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(559)),
                     ],
                     lengths: &[],
@@ -4244,19 +4266,19 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(445)),
                         Cell::Words(TokenSet(560)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(561)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(562)),
-                        Cell::Words(TokenSet(563)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4266,7 +4288,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(563)),
                         Cell::Words(TokenSet(564)),
                     ],
                     lengths: &[],
@@ -4277,18 +4299,29 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(502)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(565)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(504)),
+                        Cell::Words(TokenSet(445)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(551)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
@@ -4296,10 +4329,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(551)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(126)),
                     ],
                     lengths: &[],
@@ -4307,10 +4340,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(551)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(106)),
                     ],
                     lengths: &[],
@@ -4397,8 +4430,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[136, 312, 313],
-        accepted: TokenSet(565),
+        slots: &[136, 310, 311],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4416,16 +4449,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(552)),
-                        Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(553)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
@@ -4443,8 +4467,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4452,7 +4476,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(559)),
                     ],
                     lengths: &[],
@@ -4461,17 +4485,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(445)),
                         Cell::Words(TokenSet(560)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(561)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(562)),
-                        Cell::Words(TokenSet(563)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4479,7 +4503,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(563)),
                         Cell::Words(TokenSet(564)),
                     ],
                     lengths: &[],
@@ -4488,8 +4512,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(502)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(565)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(504)),
+                        Cell::Words(TokenSet(445)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4509,8 +4542,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 115, 136, 312, 313],
-        accepted: TokenSet(566),
+        slots: &[312, 115, 136, 310, 311],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4530,7 +4563,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4540,7 +4573,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4550,7 +4583,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(106)),
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4600,8 +4633,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.irnd}{.ftz}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 115, 312, 313],
-        accepted: TokenSet(567),
+        slots: &[309, 115, 310, 311],
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4616,7 +4649,7 @@ pub(crate) static FORMS: [Form; 96] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(551)),
                         Cell::Absent,
                         Cell::Words(TokenSet(301)),
                         Cell::Words(TokenSet(121)),
@@ -4658,7 +4691,7 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(568)),
+                        Cell::Words(TokenSet(569)),
                         Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
@@ -4689,8 +4722,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 115, 312, 313],
-        accepted: TokenSet(569),
+        slots: &[312, 115, 310, 311],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4733,7 +4766,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(568)),
+                        Cell::Words(TokenSet(569)),
                         Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
@@ -4754,8 +4787,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}.bf16.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 115, 64, 313],
-        accepted: TokenSet(569),
+        slots: &[312, 115, 64, 311],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4767,7 +4800,7 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(570))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(571))],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -4791,8 +4824,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 62, 68],
-        accepted: TokenSet(572),
+        slots: &[313, 150, 218, 62, 68],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4836,8 +4869,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 63, 68],
-        accepted: TokenSet(573),
+        slots: &[313, 150, 218, 63, 68],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4877,8 +4910,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 218, 63, 68],
-        accepted: TokenSet(575),
+        slots: &[314, 150, 218, 63, 68],
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4915,8 +4948,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 64, 68],
-        accepted: TokenSet(576),
+        slots: &[313, 150, 218, 64, 68],
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4949,8 +4982,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 65, 68],
-        accepted: TokenSet(577),
+        slots: &[313, 150, 218, 65, 68],
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4984,8 +5017,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 218, 65, 68],
-        accepted: TokenSet(578),
+        slots: &[314, 150, 218, 65, 68],
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5016,8 +5049,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[317, 218, 243, 68],
-        accepted: TokenSet(580),
+        slots: &[315, 218, 243, 68],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5050,8 +5083,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 218, 150, 243, 68],
-        accepted: TokenSet(581),
+        slots: &[313, 218, 150, 243, 68],
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5084,8 +5117,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 320, 68],
-        accepted: TokenSet(583),
+        slots: &[316, 317, 150, 318, 68],
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5116,8 +5149,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 320, 63],
-        accepted: TokenSet(584),
+        slots: &[316, 317, 150, 318, 63],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5149,8 +5182,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 320, 65],
-        accepted: TokenSet(585),
+        slots: &[316, 317, 150, 318, 65],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5184,8 +5217,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 150, 63, 320],
-        accepted: TokenSet(586),
+        slots: &[316, 150, 63, 318],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5217,8 +5250,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 319, 321, 68],
-        accepted: TokenSet(588),
+        slots: &[314, 150, 317, 319, 68],
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5251,8 +5284,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 322, 68],
-        accepted: TokenSet(590),
+        slots: &[316, 317, 150, 320, 68],
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5283,8 +5316,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 322, 323],
-        accepted: TokenSet(591),
+        slots: &[316, 317, 150, 320, 321],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5318,8 +5351,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 150, 63, 322],
-        accepted: TokenSet(592),
+        slots: &[316, 150, 63, 320],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5351,8 +5384,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 319, 324, 68],
-        accepted: TokenSet(594),
+        slots: &[314, 150, 317, 322, 68],
+        accepted: TokenSet(595),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5385,8 +5418,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 325, 68],
-        accepted: TokenSet(596),
+        slots: &[316, 317, 150, 323, 68],
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5417,8 +5450,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 325, 323],
-        accepted: TokenSet(597),
+        slots: &[316, 317, 150, 323, 321],
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5452,8 +5485,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 150, 63, 325],
-        accepted: TokenSet(598),
+        slots: &[316, 150, 63, 323],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5485,8 +5518,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 319, 326, 68],
-        accepted: TokenSet(600),
+        slots: &[314, 150, 317, 324, 68],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5519,8 +5552,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[327, 218, 328, 68],
-        accepted: TokenSet(603),
+        slots: &[325, 218, 326, 68],
+        accepted: TokenSet(604),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5551,8 +5584,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[327, 218, 328, 65],
-        accepted: TokenSet(604),
+        slots: &[325, 218, 326, 65],
+        accepted: TokenSet(605),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5584,8 +5617,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 65, 328],
-        accepted: TokenSet(605),
+        slots: &[316, 65, 326],
+        accepted: TokenSet(606),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5617,8 +5650,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 150, 218, 329, 65, 330],
-        accepted: TokenSet(608),
+        slots: &[316, 150, 218, 327, 65, 328],
+        accepted: TokenSet(609),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5657,8 +5690,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 329, 331, 68],
-        accepted: TokenSet(610),
+        slots: &[316, 317, 150, 327, 329, 68],
+        accepted: TokenSet(611),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5696,8 +5729,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 329, 331, 65],
-        accepted: TokenSet(611),
+        slots: &[316, 317, 150, 327, 329, 65],
+        accepted: TokenSet(612),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5736,8 +5769,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 218, 150, 329, 65, 331],
-        accepted: TokenSet(611),
+        slots: &[316, 218, 150, 327, 65, 329],
+        accepted: TokenSet(612),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5776,8 +5809,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[152, 332, 333],
-        accepted: TokenSet(613),
+        slots: &[152, 330, 331],
+        accepted: TokenSet(614),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5805,8 +5838,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[152, 334, 333, 335],
-        accepted: TokenSet(615),
+        slots: &[152, 332, 331, 333],
+        accepted: TokenSet(616),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5829,7 +5862,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(616)),
+                    Cond::Holds(1, TokenSet(617)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5846,8 +5879,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5871,8 +5904,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5897,8 +5930,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5921,8 +5954,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

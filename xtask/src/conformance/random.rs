@@ -275,21 +275,24 @@ impl Body<'_, '_> {
     }
 }
 
-/// What the assembler found wrong first, without the place; advice is no reason.
-fn why(output: &str) -> String {
-    let mut found = output.lines().filter_map(|line| {
-        let (_, said) = line.split_once("; ")?;
+/// What the assembler found wrong, with the line of the text that it names; advice is no reason.
+fn reasons(output: &str, text: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let found = output.lines().filter_map(|line| {
+        let (place, said) = line.split_once("; ")?;
         let (kind, what) = said.split_once(':')?;
-        matches!(kind.trim(), "error" | "fatal").then(|| what.trim().to_owned())
+        let number: Option<usize> = place.rsplit(' ').next().and_then(|n| n.parse().ok());
+        let at = number.and_then(|n| lines.get(n.checked_sub(1)?));
+        let at = at.map_or("", |line| line.trim()).to_owned();
+        matches!(kind.trim(), "error" | "fatal").then(|| (what.trim().to_owned(), at))
     });
-    let said = || {
-        output
-            .lines()
-            .next()
-            .unwrap_or("it said nothing")
-            .to_owned()
-    };
-    found.next().unwrap_or_else(said)
+    let found: Vec<_> = found.collect();
+    if found.is_empty() {
+        let said = output.lines().next().unwrap_or("it said nothing");
+        return vec![(said.to_owned(), String::new())];
+    }
+    found
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -310,12 +313,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let text = ptx_print::canonical(&made.module, &Style::default());
         let verdict = assemblers.run(&text, Job::Check)?;
         let statements: usize = made.module.bodies.values().map(|b| b.insts.len()).sum();
-        let why = (!verdict.accepted).then(|| (why(&verdict.output), text));
+        let why = (!verdict.accepted).then(|| (reasons(&verdict.output, &text), text));
         Ok((made.forms, statements, why))
     });
     let mut seen = vec![0usize; pool.forms()];
     let (mut accepted, mut statements) = (0, 0);
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut families: BTreeMap<String, usize> = BTreeMap::new();
     for (seed, outcome) in seeds.iter().zip(outcomes) {
         let (forms, count, why) = outcome?;
         statements += count;
@@ -324,12 +327,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         match why {
             None => accepted += 1,
-            Some((reason, text)) => {
-                println!("REFUSED seed {seed}: {reason}");
+            Some((found, text)) => {
+                for (reason, line) in &found {
+                    println!("REFUSED seed {seed}: {line}  // {reason}");
+                }
                 if args.show {
                     println!("{}", String::from_utf8_lossy(&text));
                 }
-                *reasons.entry(reason).or_default() += 1;
+                for (reason, _) in found.into_iter().take(1) {
+                    *families.entry(reason).or_default() += 1;
+                }
             }
         }
     }
@@ -344,9 +351,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if seeds.len() >= pool.forms() && !unreached.is_empty() {
         println!("no module has {}", unreached.join(", "));
     }
-    let mut reasons: Vec<_> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    for (reason, n) in reasons {
+    let mut families: Vec<_> = families.into_iter().collect();
+    families.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    for (reason, n) in families {
         println!("{n:6} {reason}");
     }
     println!("took {:.0} s", start.elapsed().as_secs_f64());
