@@ -36,8 +36,10 @@ pub enum OperandTest {
     Partial,
     /// Is it floating point, or a vector that begins with that?
     Floating,
-    /// Is it a register of bits, or a vector that begins with one?
+    /// Is it a register of bits, or a vector with one in it?
     Bits,
+    /// Is it a constant, or a vector of nothing else?
+    Constant,
     /// Is it an integer, or a vector of nothing else?
     Integer,
     /// Is it a vector that begins with an integer and goes on with floating point?

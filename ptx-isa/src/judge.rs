@@ -337,8 +337,15 @@ impl<'a> Judge<'a, '_> {
                 Ok(())
             }
             // A special register is bits of anything here, also of a result.
+            Shape::Special(register) if operand.role == Role::Sreg => {
+                if element.expected.takes_register(register.scalar_type(), false) {
+                    Ok(())
+                } else {
+                    Err(OperandProblem::Type)
+                }
+            }
             Shape::Special(register)
-                if operand.role != Role::Sreg && fits(register.scalar_type().bits()) =>
+                if fits(register.scalar_type().bits()) =>
             {
                 Ok(())
             }

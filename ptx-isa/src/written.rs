@@ -45,6 +45,13 @@ pub enum Shape<'a> {
 }
 
 impl Shape<'_> {
+    fn is_bits(self) -> bool {
+        match self {
+            Self::Register(ty) | Self::RegisterVector(ty, _) => ty.kind() == TypeKind::Bits,
+            _ => false,
+        }
+    }
+
     fn is_float(self) -> bool {
         match self {
             Self::Register(ty) | Self::RegisterVector(ty, _) => ty.is_float(),
@@ -145,9 +152,13 @@ impl<'a> Written<'a> {
                 _ => false,
             },
             OperandTest::Floating => self.first().is_float(),
-            OperandTest::Bits => match self.first() {
-                Shape::Register(ty) | Shape::RegisterVector(ty, _) => ty.kind() == TypeKind::Bits,
-                _ => false,
+            OperandTest::Bits => match self.shape {
+                Shape::Vector(elements) => elements.iter().any(|e| e.shape.is_bits()),
+                shape => shape.is_bits(),
+            },
+            OperandTest::Constant => match self.shape {
+                Shape::Vector(elements) => elements.iter().all(|e| e.is(OperandTest::Immediate)),
+                _ => self.is(OperandTest::Immediate),
             },
             OperandTest::Integer => match self.shape {
                 Shape::Vector(elements) => elements.iter().all(|e| e.shape.is_integer()),

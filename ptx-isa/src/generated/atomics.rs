@@ -736,9 +736,7 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(122),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
-                .mark(Marks::SINK),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
@@ -825,6 +823,7 @@ pub(crate) static FORMS: [Form; 25] = [
         notes: &[],
         differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
+            "`_` as the result: the assembler crashes, in the form of `.bf16x2` too; `red` does the same",
         ],
     },
     // atom {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}
@@ -837,9 +836,7 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
-                .mark(Marks::SINK),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .access(Access::Atomic)

@@ -667,10 +667,19 @@ pub(crate) static FORMS: [Form; 32] = [
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Constant),
+                    Cond::Operand(2, OperandTest::Constant),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -882,18 +891,28 @@ pub(crate) static FORMS: [Form; 32] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(5, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(5),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[2, 3, 4, 6],
             operands: &[0],
@@ -979,18 +998,28 @@ pub(crate) static FORMS: [Form; 32] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4))
                 .size(Size::Fixed(16)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(4),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3],
             operands: &[0],
@@ -1044,18 +1073,28 @@ pub(crate) static FORMS: [Form; 32] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(5, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(5),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3],
             operands: &[0],

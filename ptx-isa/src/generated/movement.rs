@@ -2881,10 +2881,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 .range(0, 16777216, 8),
             Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(0, OperandTest::Variable),
+                    Cond::Filled(1),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -2914,10 +2923,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::REG),
             Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 0, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(0, OperandTest::Variable),
+                    Cond::Filled(1),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 0, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -4212,7 +4230,13 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Deny(Cond::All(&[
+                Cond::Holds(4, TokenSet(117)),
+                Cond::Operand(1, OperandTest::Immediate),
+            ])),
+            ptxas: true,
+        }],
         tables: &[Table {
             columns: &[0, 1, 2, 3, 4],
             operands: &[],

@@ -893,6 +893,13 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Until(
+                    Cond::Operand(0, OperandTest::Partial),
+                    &[Floor::new(6, 3, 0x70000, "sm_70..sm_80")],
+                ),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -954,20 +961,28 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::EXACT)
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
-                .mark(Marks::EXACT)
-                .mark(Marks::REG),
+                .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Constant),
+                        Cond::Operand(2, OperandTest::Constant),
+                    ]),
+                    &[Floor::new(6, 3, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
@@ -1202,20 +1217,28 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED)
-                .mark(Marks::REG),
+                .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED)
-                .mark(Marks::REG),
+                .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Constant),
+                        Cond::Operand(2, OperandTest::Constant),
+                    ]),
+                    &[Floor::new(6, 3, 0xf80000, "sm_80..sm_90")],
+                ),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
@@ -1260,20 +1283,28 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED)
-                .mark(Marks::REG),
+                .mark(Marks::BRACED),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
-                .mark(Marks::BRACED)
-                .mark(Marks::REG),
+                .mark(Marks::BRACED),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Constant),
+                        Cond::Operand(2, OperandTest::Constant),
+                    ]),
+                    &[Floor::new(6, 3, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
                 ptxas: false,

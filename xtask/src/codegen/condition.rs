@@ -36,6 +36,7 @@ pub(crate) enum Test {
     Partial,
     Float,
     Bits,
+    Const,
     Int,
     Mixed,
     Handle,
@@ -54,6 +55,7 @@ pub(crate) fn test_text(test: Test) -> String {
         Test::Func => "OperandTest::Function".into(),
         Test::Float => "OperandTest::Floating".into(),
         Test::Int => "OperandTest::Integer".into(),
+        Test::Const => "OperandTest::Constant".into(),
         Test::Neg => "OperandTest::Negated".into(),
         Test::Not => "OperandTest::Inverted".into(),
         Test::Absent
@@ -155,11 +157,12 @@ pub(crate) fn atom(c: &mut Cursor) -> Result<Cond> {
         "partial" => Test::Partial,
         "float" => Test::Float,
         "bits" => Test::Bits,
+        "const" => Test::Const,
         "int" => Test::Int,
         "mixed" => Test::Mixed,
         "handle" => Test::Handle,
         "vec" => Test::Vec(c.number("a number of elements")?),
-        _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified, partial, float, bits, int, mixed, handle or vec N before this"),
+        _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified, partial, float, bits, const, int, mixed, handle or vec N before this"),
     };
     Ok(Cond::Operand(word, test, pos))
 }
