@@ -40,6 +40,8 @@ pub enum OperandTest {
     Bits,
     /// Is it a constant, or a vector of nothing else?
     Constant,
+    /// Is it a constant of floating point that is not written as the bits of single precision?
+    Double,
     /// Is it an integer, or a vector of nothing else?
     Integer,
     /// Is it a vector that begins with an integer and goes on with floating point?

@@ -246,7 +246,8 @@ impl<'a> Judge<'a, '_> {
                 // The layer of an array of textures is a number of its own.
                 let same = match elements {
                     [first, rest @ ..]
-                        if operand.marks.contains(Marks::LAYER) && first.is(OperandTest::Integer) =>
+                        if operand.marks.contains(Marks::LAYER)
+                            && first.is(OperandTest::Integer) =>
                     {
                         alike(elements).or_else(|_| alike(rest))
                     }
@@ -324,7 +325,8 @@ impl<'a> Judge<'a, '_> {
                 if core::ptr::eq(e, first)
                     && !operand.marks.contains(Marks::EXACT)
                     && element.expected.is_half()
-                    && !(element.expected.is_declared() && matches!(e.shape, Shape::Integer(_))) =>
+                    && !(element.expected.is_declared()
+                        && matches!(e.shape, Shape::Integer(_))) =>
             {
                 Err(OperandProblem::Constant)
             }
@@ -338,17 +340,16 @@ impl<'a> Judge<'a, '_> {
             }
             // A special register is bits of anything here, also of a result.
             Shape::Special(register) if operand.role == Role::Sreg => {
-                if element.expected.takes_register(register.scalar_type(), false) {
+                if element
+                    .expected
+                    .takes_register(register.scalar_type(), false)
+                {
                     Ok(())
                 } else {
                     Err(OperandProblem::Type)
                 }
             }
-            Shape::Special(register)
-                if fits(register.scalar_type().bits()) =>
-            {
-                Ok(())
-            }
+            Shape::Special(register) if fits(register.scalar_type().bits()) => Ok(()),
             // And so is a predicate, among bits; what stands among bits is bits.
             Shape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => Ok(()),
             Shape::Register(ty) if bits && element.takes_element(as_bits(ty)) => Ok(()),

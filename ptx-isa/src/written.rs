@@ -152,6 +152,7 @@ impl<'a> Written<'a> {
                 _ => false,
             },
             OperandTest::Floating => self.first().is_float(),
+            OperandTest::Double => matches!(self.shape, Shape::Float(_)),
             OperandTest::Bits => match self.shape {
                 Shape::Vector(elements) => elements.iter().any(|e| e.shape.is_bits()),
                 shape => shape.is_bits(),

@@ -5,8 +5,8 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use super::code;
 use crate::{
-    Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, FunctionKind, LabelId, Module,
-    RegId, Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarDecl, VarId,
+    Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, FunctionKind, LabelId,
+    Module, RegId, Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarDecl, VarId,
 };
 
 /// What a name that is no register stands for.

@@ -159,6 +159,7 @@ impl Clause<'_> {
             OperandTest::Partial => "a vector with _ in it",
             OperandTest::Floating => "floating point",
             OperandTest::Bits => "a register of bits",
+            OperandTest::Double => "a constant not written as `0f…`",
             OperandTest::Constant => "of nothing but constants",
             OperandTest::Integer => "an integer",
             OperandTest::Mixed => "an integer and then floating point",

@@ -1463,6 +1463,13 @@ pub(crate) static FORMS: [Form; 31] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(2, OperandTest::Floating),
+                    Cond::Not(&Cond::Holds(1, TokenSet(79))),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Require(Cond::Holds(1, TokenSet(79)), Cond::Holds(4, TokenSet(75))),
                 ptxas: false,
             },

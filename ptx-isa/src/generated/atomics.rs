@@ -43,6 +43,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -172,6 +179,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -272,6 +286,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -353,6 +374,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -448,6 +476,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -560,6 +595,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -661,6 +703,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -756,6 +805,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -860,6 +916,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -954,6 +1017,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1030,6 +1097,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1108,6 +1179,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1177,6 +1252,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1293,6 +1375,13 @@ pub(crate) static FORMS: [Form; 25] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -1379,6 +1468,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1469,6 +1565,13 @@ pub(crate) static FORMS: [Form; 25] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -1555,6 +1658,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1644,6 +1754,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1714,6 +1828,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1783,6 +1901,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),

@@ -452,6 +452,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(4),
                     &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
@@ -626,6 +633,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(2),
                     &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
@@ -784,6 +798,13 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(4, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -969,6 +990,13 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(8, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1183,6 +1211,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(3),
                     &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
@@ -1332,6 +1367,10 @@ pub(crate) static FORMS: [Form; 96] = [
                     Cond::Holds(5, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
@@ -1739,6 +1778,20 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(3),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
@@ -1806,7 +1859,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(486),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1898,6 +1951,20 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(2),
                     &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
@@ -1979,7 +2046,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[271, 278, 267, 268],
-        accepted: TokenSet(487),
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2031,7 +2098,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(488))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(489))),
                 ptxas: false,
             },
             Rule {
@@ -2042,6 +2109,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(3, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2128,7 +2209,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[272, 48, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(489),
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2201,7 +2282,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(490))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(491))),
                 ptxas: false,
             },
             Rule {
@@ -2212,6 +2293,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2322,7 +2417,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[47, 48, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(491),
+        accepted: TokenSet(492),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2395,7 +2490,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(490))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(491))),
                 ptxas: false,
             },
             Rule {
@@ -2406,6 +2501,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2569,6 +2678,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
@@ -2626,7 +2739,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 280, 8, 277, 281],
-        accepted: TokenSet(494),
+        accepted: TokenSet(495),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2700,7 +2813,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[100, 77, 8, 277, 281],
-        accepted: TokenSet(495),
+        accepted: TokenSet(496),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2774,7 +2887,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[85, 86, 87, 88, 282],
-        accepted: TokenSet(497),
+        accepted: TokenSet(498),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2824,7 +2937,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[283, 88, 282],
-        accepted: TokenSet(498),
+        accepted: TokenSet(499),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2867,7 +2980,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 284],
-        accepted: TokenSet(499),
+        accepted: TokenSet(500),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2909,7 +3022,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 284],
-        accepted: TokenSet(499),
+        accepted: TokenSet(500),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2951,8 +3064,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[285, 286, 88, 287, 288],
-        accepted: TokenSet(502),
-        ignored: TokenSet(503),
+        accepted: TokenSet(503),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2987,7 +3100,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(504)),
+                    Cond::Holds(4, TokenSet(505)),
                 ])),
                 ptxas: false,
             },
@@ -3013,8 +3126,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 287, 288],
-        accepted: TokenSet(505),
-        ignored: TokenSet(503),
+        accepted: TokenSet(506),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -3041,7 +3154,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(504)),
+                    Cond::Holds(3, TokenSet(505)),
                 ])),
                 ptxas: false,
             },
@@ -3061,8 +3174,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[285, 286, 88, 290, 291, 267, 292],
-        accepted: TokenSet(509),
-        ignored: TokenSet(503),
+        accepted: TokenSet(510),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -3094,15 +3207,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(510)),
+                    Cond::Holds(4, TokenSet(511)),
                     Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(511)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(512))]),
+                    Cond::Holds(4, TokenSet(512)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(513))]),
                 ),
                 ptxas: false,
             },
@@ -3112,14 +3225,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(510)),
+                    Cond::Holds(4, TokenSet(511)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(512)),
+                    Cond::Holds(6, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3133,22 +3246,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3174,8 +3287,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 290, 291, 267, 292],
-        accepted: TokenSet(518),
-        ignored: TokenSet(503),
+        accepted: TokenSet(519),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -3199,15 +3312,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(510)),
+                    Cond::Holds(3, TokenSet(511)),
                     Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(511)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(512))]),
+                    Cond::Holds(3, TokenSet(512)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(513))]),
                 ),
                 ptxas: false,
             },
@@ -3217,14 +3330,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(510)),
+                    Cond::Holds(3, TokenSet(511)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(512)),
+                    Cond::Holds(5, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3238,22 +3351,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3273,7 +3386,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[293, 286, 88, 288],
-        accepted: TokenSet(519),
+        accepted: TokenSet(520),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3320,7 +3433,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 288],
-        accepted: TokenSet(520),
+        accepted: TokenSet(521),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3351,7 +3464,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[293, 286, 88, 267, 292],
-        accepted: TokenSet(521),
+        accepted: TokenSet(522),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3380,7 +3493,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(512)),
+                    Cond::Holds(4, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3394,22 +3507,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3435,7 +3548,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 267, 292],
-        accepted: TokenSet(522),
+        accepted: TokenSet(523),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3456,7 +3569,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(512)),
+                    Cond::Holds(3, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3470,22 +3583,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3505,7 +3618,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[294, 286, 88, 287, 288],
-        accepted: TokenSet(523),
+        accepted: TokenSet(524),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3541,7 +3654,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(504)),
+                    Cond::Holds(4, TokenSet(505)),
                 ])),
                 ptxas: false,
             },
@@ -3567,7 +3680,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[294, 286, 88, 295, 267, 296],
-        accepted: TokenSet(525),
+        accepted: TokenSet(526),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3607,17 +3720,17 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(526))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(527))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(514)), Cell::Words(TokenSet(527))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(528))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(527))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(528))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3648,7 +3761,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[297, 298],
-        accepted: TokenSet(530),
+        accepted: TokenSet(531),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3670,7 +3783,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[2, 299],
-        accepted: TokenSet(532),
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3698,7 +3811,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[299],
-        accepted: TokenSet(531),
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3727,7 +3840,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[300, 301],
-        accepted: TokenSet(535),
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::LONG)
@@ -3758,7 +3871,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[302],
-        accepted: TokenSet(536),
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3781,7 +3894,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 303],
-        accepted: TokenSet(538),
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
@@ -3806,7 +3919,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 304],
-        accepted: TokenSet(539),
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3834,7 +3947,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 305, 306, 44],
-        accepted: TokenSet(542),
+        accepted: TokenSet(543),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3870,7 +3983,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[305, 306, 44],
-        accepted: TokenSet(543),
+        accepted: TokenSet(544),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3897,7 +4010,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[22, 44],
-        accepted: TokenSet(544),
+        accepted: TokenSet(545),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3921,7 +4034,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307],
-        accepted: TokenSet(546),
+        accepted: TokenSet(547),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3934,14 +4047,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(547)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3980,7 +4093,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307],
-        accepted: TokenSet(546),
+        accepted: TokenSet(547),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3993,14 +4106,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(547)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4052,14 +4165,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(547)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4115,14 +4228,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(547)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4174,14 +4287,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(547)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(548)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4334,7 +4447,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(504)),
+                        Cell::Words(TokenSet(505)),
                         Cell::Words(TokenSet(445)),
                     ],
                     lengths: &[],
@@ -4545,7 +4658,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(504)),
+                        Cell::Words(TokenSet(505)),
                         Cell::Words(TokenSet(445)),
                     ],
                     lengths: &[],
@@ -5081,6 +5194,10 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Double)),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,

@@ -296,7 +296,7 @@ pub(crate) static FORMS: [Form; 8] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(28)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(504))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(505))),
                 ),
                 ptxas: true,
             },

@@ -37,6 +37,7 @@ pub(crate) enum Test {
     Float,
     Bits,
     Const,
+    Double,
     Int,
     Mixed,
     Handle,
@@ -65,6 +66,7 @@ pub(crate) fn test_text(test: Test) -> String {
         | Test::Unified
         | Test::Partial
         | Test::Bits
+        | Test::Double
         | Test::Mixed
         | Test::Handle => {
             format!("OperandTest::{test:?}")
@@ -158,11 +160,12 @@ pub(crate) fn atom(c: &mut Cursor) -> Result<Cond> {
         "float" => Test::Float,
         "bits" => Test::Bits,
         "const" => Test::Const,
+        "double" => Test::Double,
         "int" => Test::Int,
         "mixed" => Test::Mixed,
         "handle" => Test::Handle,
         "vec" => Test::Vec(c.number("a number of elements")?),
-        _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified, partial, float, bits, const, int, mixed, handle or vec N before this"),
+        _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified, partial, float, bits, const, double, int, mixed, handle or vec N before this"),
     };
     Ok(Cond::Operand(word, test, pos))
 }
