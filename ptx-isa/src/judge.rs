@@ -230,7 +230,9 @@ impl<'a> Judge<'a, '_> {
             }
             return element.check(written);
         };
-        let longer = operand.marks.contains(Marks::LONGER);
+        // A length in the mnemonic is meant.
+        let said = matches!(operand.length, Length::Slot(_)) && length > 1;
+        let longer = operand.marks.contains(Marks::LONGER) && !said;
         let fits = |n: usize| {
             n == usize::from(length) || longer && n > usize::from(length) && matches!(n, 2 | 4)
         };

@@ -118,10 +118,19 @@ pub(crate) static FORMS: [Form; 22] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Function),
+                    Cond::Operand(3, OperandTest::Function),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -166,10 +175,19 @@ pub(crate) static FORMS: [Form; 22] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::NOT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Function),
+                    Cond::Operand(3, OperandTest::Function),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -313,10 +331,19 @@ pub(crate) static FORMS: [Form; 22] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Function),
+                    Cond::Operand(3, OperandTest::Function),
+                ])),
+                ptxas: true,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {
@@ -361,10 +388,19 @@ pub(crate) static FORMS: [Form; 22] = [
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::NOT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Function),
+                    Cond::Operand(3, OperandTest::Function),
+                ])),
+                ptxas: true,
+            },
+        ],
         tables: &[],
         effects: &[
             Effect {

@@ -1292,6 +1292,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(722)),
                     Cond::Operand(4, OperandTest::Integer),
+                    Cond::Holds(3, TokenSet(105)),
                 ])),
                 ptxas: true,
             },
@@ -1505,6 +1506,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(722)),
                     Cond::Operand(4, OperandTest::Integer),
+                    Cond::Holds(3, TokenSet(105)),
                 ])),
                 ptxas: true,
             },

@@ -1296,13 +1296,10 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Until(
-                    Cond::Any(&[
-                        Cond::Operand(1, OperandTest::Constant),
-                        Cond::Operand(2, OperandTest::Constant),
-                    ]),
-                    &[Floor::new(6, 3, 0x7ffffff80000, "sm_80")],
-                ),
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Constant),
+                    Cond::Operand(2, OperandTest::Constant),
+                ])),
                 ptxas: true,
             },
             Rule {
