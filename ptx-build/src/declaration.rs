@@ -90,6 +90,8 @@ pub struct Declaration {
     linkage: Option<Linkage>,
     attributes: Vec<String>,
     pointer: Option<(&'static str, Option<Number>)>,
+    late_align: Option<Number>,
+    has_names: bool,
     first: Name,
     more: Vec<Name>,
 }
@@ -105,8 +107,18 @@ impl Declaration {
             linkage: None,
             attributes: Vec::new(),
             pointer: None,
+            late_align: None,
+            has_names: true,
             first: Name::new(name),
             more: Vec::new(),
+        }
+    }
+
+    /// A declaration without a name, `.global .b32 ;`, which declares nothing.
+    pub fn nothing(space: StateSpace, ty: ScalarType) -> Self {
+        Self {
+            has_names: false,
+            ..Self::new(space, ty, "_")
         }
     }
 
@@ -201,6 +213,13 @@ impl Declaration {
         self
     }
 
+    /// An alignment behind the type of a parameter of a kernel, which some compilers write and which means nothing.
+    #[must_use]
+    pub fn late_align(mut self, bytes: impl Into<Number>) -> Self {
+        self.late_align = Some(bytes.into());
+        self
+    }
+
     /// The initial value.
     #[must_use]
     pub fn init(mut self, init: Init) -> Self {
@@ -209,7 +228,8 @@ impl Declaration {
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &Name> + '_ {
-        core::iter::once(&self.first).chain(&self.more)
+        let first = self.has_names.then_some(&self.first);
+        first.into_iter().chain(&self.more)
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -245,6 +265,9 @@ impl Declaration {
             if let Some(align) = align {
                 let _ = write!(out, " {} {}", Directive::Align, align.text()?);
             }
+        }
+        if let Some(align) = &self.late_align {
+            let _ = write!(out, " {} {}", Directive::Align, align.text()?);
         }
         out.push(' ');
         Ok(())

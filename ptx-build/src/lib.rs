@@ -66,7 +66,7 @@ pub use call::Argument;
 pub use declaration::Declaration;
 pub use error::{Error, Kind};
 pub use fragment::{Report, check_asm};
-pub use function::FunctionBuilder;
+pub use function::{BranchTarget, FunctionBuilder};
 pub use initial::Init;
 pub use interface::Interface;
 pub use module::ModuleBuilder;

@@ -139,6 +139,8 @@ pub struct ModuleBuilder {
     version: PtxVersion,
     target: Target,
     options: Vec<String>,
+    /// Further lines of `.target`.
+    more_targets: Vec<String>,
     is_virtual: bool,
     address_size: Option<u8>,
     text: String,
@@ -170,6 +172,7 @@ impl ModuleBuilder {
             version,
             target,
             options: Vec::new(),
+            more_targets: Vec::new(),
             address_size: Some(64),
             text: String::new(),
             places: BTreeSet::new(),
@@ -197,6 +200,9 @@ impl ModuleBuilder {
             self.version,
             Directive::Target,
         );
+        for line in &self.more_targets {
+            let _ = writeln!(self.tables.header, "{} {line}", Directive::Target);
+        }
         if let Some(bits) = self.address_size {
             let _ = writeln!(self.tables.header, "{} {bits}", Directive::AddressSize);
         }
@@ -241,6 +247,15 @@ impl ModuleBuilder {
         Ok(())
     }
 
+    /// Adds another line of `.target` behind the first, a target or words such as `texmode_independent`. Its target means nothing:
+    /// that of the first line counts.
+    pub fn another_target(&mut self, words: &[&str]) -> Result<(), Error> {
+        words.iter().try_for_each(|w| spelling::name(w))?;
+        self.more_targets.push(words.join(", "));
+        self.write_header();
+        Ok(())
+    }
+
     /// A comment on lines of its own.
     pub fn comment(&mut self, text: &str) {
         for line in text.lines() {
@@ -281,6 +296,13 @@ impl ModuleBuilder {
     /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
     /// a function with a body, wherever that stands.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
+        let text = self.alias_text(alias, of)?;
+        self.text.push_str(&text);
+        self.text.push('\n');
+        Ok(())
+    }
+
+    pub(crate) fn alias_text(&self, alias: Func, of: Func) -> Result<String, Error> {
         let (a, b) = (self.tables.func(alias)?, self.tables.func(of)?);
         let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
         if a.is_defined {
@@ -296,9 +318,7 @@ impl ModuleBuilder {
         let p = if p.is_empty() || alias == of { "" } else { p };
         let whole = format!("{}{p}\n{q}{text}\n", self.tables.header);
         self.verify(&whole, whole.len() - text.len() - 1, &text)?;
-        self.text.push_str(&text);
-        self.text.push('\n');
-        Ok(())
+        Ok(text)
     }
 
     /// `.section name { … }`: debug information.

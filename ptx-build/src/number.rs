@@ -27,6 +27,15 @@ impl Number {
         }
     }
 
+    /// What it is worth, which has to be an integer of 32 bits.
+    pub(crate) fn as_u32(&self) -> Result<u32, Error> {
+        let value = self.value.and_then(|v| u32::try_from(v).ok());
+        value.ok_or_else(|| {
+            let message = format!("`{}` is no integer of 32 bits", self.text);
+            Error::new(Kind::Spelling, message)
+        })
+    }
+
     /// What it is worth, if that is an integer.
     pub fn value(&self) -> Option<u64> {
         self.value

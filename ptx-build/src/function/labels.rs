@@ -13,6 +13,21 @@ use crate::error::{Error, Kind};
 use crate::interface::Interface;
 use crate::operand::{Func, IntoOperands, Label, Operand};
 
+/// An entry of a table of labels.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum BranchTarget {
+    /// A label.
+    Label(Label),
+    /// So many labels, `case0`, `case1`, …, written as `case<4>`; given is the first.
+    Range(Label, u32),
+}
+
+impl From<Label> for BranchTarget {
+    fn from(label: Label) -> Self {
+        Self::Label(label)
+    }
+}
+
 impl FunctionBuilder<'_> {
     /// A fresh label, to be [placed](Self::place) somewhere.
     pub fn label(&mut self) -> Label {
@@ -35,6 +50,17 @@ impl FunctionBuilder<'_> {
     pub fn named_label(&mut self, name: &str) -> Result<Label, Error> {
         self.claim(name, Meaning::Label(self.body.labels.len() as u32))?;
         Ok(self.push_label(name.to_string(), None))
+    }
+
+    /// The label that has a name here.
+    pub fn local_label(&self, name: &str) -> Option<Label> {
+        match self.body.names.get(name)?.last()? {
+            (_, Meaning::Label(index)) => Some(Label {
+                owner: self.body.owner,
+                index: *index,
+            }),
+            _ => None,
+        }
     }
 
     pub(super) fn push_label(&mut self, name: String, table: Option<Table>) -> Label {
@@ -98,17 +124,48 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// `.branchtargets`: a table of labels for an indexed jump.
-    pub fn branch_targets(&mut self, labels: &[Label]) -> Result<Label, Error> {
+    /// `.branchtargets`: a table of labels, or of ranges of labels, for an indexed jump.
+    pub fn branch_targets<T: Into<BranchTarget> + Copy>(
+        &mut self,
+        targets: &[T],
+    ) -> Result<Label, Error> {
         let label = self.label();
-        self.place_branch_targets(label, labels)?;
+        self.place_branch_targets(label, targets)?;
         Ok(label)
     }
 
     /// The same behind a label that is there already.
-    pub fn place_branch_targets(&mut self, label: Label, labels: &[Label]) -> Result<(), Error> {
-        let labels: Vec<Operand> = labels.iter().copied().map(Operand::Label).collect();
-        self.table(label, Directive::Branchtargets, &labels)
+    pub fn place_branch_targets<T: Into<BranchTarget> + Copy>(
+        &mut self,
+        label: Label,
+        targets: &[T],
+    ) -> Result<(), Error> {
+        let (mut labels, mut names) = (Vec::new(), Vec::new());
+        for &target in targets {
+            let first = labels.len();
+            match target.into() {
+                BranchTarget::Label(one) => {
+                    labels.push(Operand::Label(one));
+                    names.push(self.name_of_label(one).to_string());
+                }
+                BranchTarget::Range(zero, count) => {
+                    let name = self.name_of_label(zero);
+                    let stem = name.strip_suffix('0').unwrap_or(name);
+                    let all = (0..count).map_while(|n| self.local_label(&format!("{stem}{n}")));
+                    labels.extend(all.map(Operand::Label));
+                    if labels.len() - first != count as usize
+                        || labels.get(first) != Some(&zero.into())
+                    {
+                        let message = format!("`{stem}<{count}>` are not {count} labels here");
+                        return Err(Error::new(Kind::Argument, message));
+                    }
+                    names.push(format!("{stem}<{count}>"));
+                }
+            }
+        }
+        self.mention(Directive::Branchtargets, &labels)?;
+        let text = format!("{} {};", Directive::Branchtargets, names.join(", "));
+        self.place_table(label, text)
     }
 
     /// `.calltargets`: a table of functions for an indirect call.
@@ -121,7 +178,8 @@ impl FunctionBuilder<'_> {
     /// The same behind a label that is there already.
     pub fn place_call_targets(&mut self, label: Label, functions: &[Func]) -> Result<(), Error> {
         let functions: Vec<Operand> = functions.iter().copied().map(Operand::Func).collect();
-        self.table(label, Directive::Calltargets, &functions)
+        let text = self.mention(Directive::Calltargets, &functions)?;
+        self.place_table(label, text)
     }
 
     /// `.callprototype`: what an indirect call calls.
@@ -149,7 +207,8 @@ impl FunctionBuilder<'_> {
         self.place_table(label, text)
     }
 
-    fn table(&mut self, label: Label, directive: Directive, of: &[Operand]) -> Result<(), Error> {
+    /// A directive with operands, which are noted.
+    fn mention(&mut self, directive: Directive, of: &[Operand]) -> Result<String, Error> {
         self.body.abandon();
         let at = self.body.text.len();
         self.body.mentions.clear();
@@ -159,10 +218,7 @@ impl FunctionBuilder<'_> {
         writer.push(";");
         let text = self.body.text.get(at..).unwrap_or_default().to_string();
         self.body.text.truncate(at);
-        if let Some(error) = self.body.error.take() {
-            return Err(error);
-        }
-        self.place_table(label, text)
+        self.body.error.take().map_or(Ok(text), Err)
     }
 
     /// Places a label with a table that mentions what was noted.

@@ -28,6 +28,7 @@ use crate::writer::{Mention, Writer};
 use body::Local;
 pub(crate) use body::{Body, Meaning};
 use body::{Fresh, Scope};
+pub use labels::BranchTarget;
 
 /// A comment may not begin another one.
 pub(crate) fn comment_line(text: &str) -> String {
@@ -432,10 +433,30 @@ impl<'m> FunctionBuilder<'m> {
     /// `.loc file line column`: where the statements that follow come from. The file is one of [`ModuleBuilder::file`], before or
     /// after; if it is none, [`ModuleBuilder::finish`] says so.
     pub fn loc(&mut self, file: u32, line: u32, column: u32) {
-        let text = format!("{} {file} {line} {column}", Directive::Loc);
-        self.module.mention_file(file, &self.body.name);
-        self.body.line(&text);
-        self.module.places.insert([file, line, column]);
+        self.place_at([file, line, column], &format!("{file} {line} {column}"));
+    }
+
+    /// The same with numbers in their own spelling, `0x10` say.
+    pub fn loc_spelled(&mut self, place: [Number; 3]) -> Result<(), Error> {
+        let mut numbers = [0; 3];
+        let mut text = String::new();
+        for (number, to) in place.iter().zip(&mut numbers) {
+            let _ = write!(
+                text,
+                "{}{}",
+                if text.is_empty() { "" } else { " " },
+                number.text()?
+            );
+            *to = number.as_u32()?;
+        }
+        self.place_at(numbers, &text);
+        Ok(())
+    }
+
+    fn place_at(&mut self, place: [u32; 3], text: &str) {
+        self.module.mention_file(place[0], &self.body.name);
+        self.body.line(&format!("{} {text}", Directive::Loc));
+        self.module.places.insert(place);
     }
 
     /// `.loc` of what was inlined: its own place, the name of its function as a label of a debug section with an offset, and the
@@ -468,6 +489,13 @@ impl<'m> FunctionBuilder<'m> {
         }
         self.body.line(&text);
         self.module.places.insert([file, line, column]);
+        Ok(())
+    }
+
+    /// [`ModuleBuilder::alias`], written among the statements, where the assembler takes it as well.
+    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
+        let text = self.module.alias_text(alias, of)?;
+        self.body.line(&text);
         Ok(())
     }
 
