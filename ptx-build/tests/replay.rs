@@ -1,5 +1,5 @@
 //! What few texts have and the builder has words for: made anew, it has the same structure.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use ptx_build::{BranchTarget, Kind, ModuleBuilder, replay};
 use ptx_ir::compare::compare;
