@@ -21,8 +21,7 @@ const HEADER: [Directive; 3] = [
 pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     let text = ptx_print::verbatim(module);
     // One that was not edited is what its text says, and is read once, with the code.
-    let edited = text != module.source();
-    let again = edited.then(|| ptx_parse::parse(&text).module);
+    let again = module.is_edited().then(|| ptx_parse::parse(&text).module);
     let read = again.as_ref().unwrap_or(module);
     let alone = ptx_parse::parse(code.as_bytes()).module;
     for symbol in alone.symbols.values() {
