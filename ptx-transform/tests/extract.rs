@@ -107,6 +107,14 @@ fn a_function_that_declares_what_is_needed_stays() {
 }
 
 #[test]
+fn what_a_function_declares_is_defined() {
+    // Called or not: the assembler asks for it.
+    let needed = ".entry k() { .func f(); { .visible .func g(); } ret; }\n.func f() { ret; }\n.visible .func g() { ret; }\n";
+    let text = format!("{needed}.func h() {{ ret; }}\n");
+    assert_eq!(body(&text, &["k"]), needed);
+}
+
+#[test]
 fn comments_stay_with_what_stays() {
     let text = "\
 // about everything

@@ -9,6 +9,7 @@ mod link;
 mod names;
 pub(crate) mod replay;
 mod sections;
+mod symbols;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -100,6 +101,18 @@ const TRANSFORMS: &[Transform] = &[
         check: names::minify,
     },
     Transform {
+        name: "rename-symbols",
+        check: symbols::rename,
+    },
+    Transform {
+        name: "minify-symbols",
+        check: symbols::short,
+    },
+    Transform {
+        name: "minify-dead",
+        check: symbols::least,
+    },
+    Transform {
         name: "renumber",
         check: names::renumber,
     },
@@ -122,9 +135,13 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "hand/decl_spaces",
         "`l<2>` beside a variable `l0`: two meanings of one name are a mistake to the builder",
     ),
+    ("minify-symbols", "hand/lex_identifiers", ORDER_OF_FUNCTIONS),
+    ("minify-dead", "hand/lex_identifiers", ORDER_OF_FUNCTIONS),
     ("instrument", "hand/head_", ADDRESSES_OF_32_BITS),
     ("instrument", "hand/isa_legacy_sm1x", ADDRESSES_OF_32_BITS),
 ];
+
+const ORDER_OF_FUNCTIONS: &str = "functions that are not inlined lie in a kernel's section in an order that follows from their names";
 
 const ADDRESSES_OF_32_BITS: &str = "the assembler takes no functions with addresses of 32 bits on sm_90 and newer, and sm_10 has no atomics";
 
