@@ -356,7 +356,7 @@ fn code_comes_behind_edits() {
     // The header becomes longer, and a name comes that the text does not have.
     old.set_target(ptx_isa::Target::Sm100a).unwrap();
     let (function, _, body) = old.definitions().next().unwrap();
-    let label = body.statements().last().unwrap().0;
+    let label = body.statements().next_back().unwrap().0;
     let mut editor = old.edit(function).unwrap();
     let (_, draft) = editor.label("late").unwrap();
     editor.insert_before(label, draft).unwrap();
