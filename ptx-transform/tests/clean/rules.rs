@@ -314,6 +314,8 @@ fn copies_that_do_not_hold_are_left() {
             "mov.b32 %r1, %r2; @%p1 bra L; mov.b32 %r2, 7; L: st.global.b32 [%d1], %r1; ret;",
             // Two copies meet.
             "mov.b32 %r1, %r2; @%p1 bra L; mov.b32 %r1, %r3; L: st.global.b32 [%d1], %r1; ret;",
+            // The interface of what is called says what is passed.
+            "mov.b32 %r1, %f1; call (%r2), f, (%r1); ret;",
             // Of another type: the bits of a float.
             "mov.b32 %f1, %u1; add.f32 %f2, %f1, %f3; ret;",
             // It is read and written.
@@ -374,8 +376,30 @@ fn unreachable_code_goes() {
             "bra L; { .reg .b32 x; } L: ret;",
             "T: .branchtargets A<2>; brx.idx %r1, T; A0: ret; A1: trap;",
             "bra T; T: ret;",
+            "bra L; .local .b32 unused; L: ret;",
         ],
     );
+}
+
+#[test]
+fn places_of_unreachable_code_go() {
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"a.cu\"\n.entry k()\n{\n";
+    let text = format!("{head}.loc 1 2 0\nbra L;\n.loc 1 3 0\ntrap;\nL:\n.loc 1 4 0\nret;\n}}\n");
+    let passes = vec![Pass::Unreachable];
+    let once = false;
+    let (new, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let wanted = text.replace(".loc 1 3 0\ntrap;\n", "");
+    assert_eq!(String::from_utf8(new).unwrap(), wanted);
+}
+
+#[test]
+fn what_is_not_understood_reads_what_it_mentions() {
+    let text = format!("{HEAD}mov.b32 %r1, 5;\nfrobnicate.b32 %r1;\nmov.b32 %r2, 6;\nret;\n}}\n");
+    let passes = vec![Pass::Dead];
+    let once = false;
+    let (new, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let wanted = text.replace("mov.b32 %r2, 6;\n", "");
+    assert_eq!(String::from_utf8(new).unwrap(), wanted);
 }
 
 #[test]
@@ -434,6 +458,8 @@ fn generic_addresses_become_those_of_their_space() {
             "cvta.shared.u64 %d1, %d2; cvta.to.global.u64 %d3, %d1; ret;",
             "cvta.shared.u64 %d1, %d2; mov.b64 %d2, 0; cvta.to.shared.u64 %d3, %d1; ret;",
             "cvta.local.u64 %d1, %d2; atom.add.u32 %r1, [%d1], 1; ret;",
+            // It may not be turned back.
+            "cvta.shared.u64 %d1, %d2; @%p1 cvta.to.shared.u64 %d3, %d1; ret;",
         ],
     );
 }
