@@ -357,6 +357,10 @@ fn unreachable_code_goes() {
                 "bra L; { .reg .b32 x; mov.b32 x, 1; } L: ret;",
                 "bra L; { .reg .b32 x; } L: ret;",
             ),
+            (
+                "bra L; trap; .local .b32 unused; L: ret;",
+                "bra L; .local .b32 unused; L: ret;",
+            ),
             // The table goes with the jump, and what it named.
             (
                 "ret; T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;",
@@ -376,7 +380,6 @@ fn unreachable_code_goes() {
             "bra L; { .reg .b32 x; } L: ret;",
             "T: .branchtargets A<2>; brx.idx %r1, T; A0: ret; A1: trap;",
             "bra T; T: ret;",
-            "bra L; .local .b32 unused; L: ret;",
         ],
     );
 }
@@ -394,7 +397,7 @@ fn places_of_unreachable_code_go() {
 
 #[test]
 fn what_is_not_understood_reads_what_it_mentions() {
-    let text = format!("{HEAD}mov.b32 %r1, 5;\nfrobnicate.b32 %r1;\nmov.b32 %r2, 6;\nret;\n}}\n");
+    let text = format!("{HEAD}mov.b32 %r1, 5;\nfrobnicate.b32 ? %r1;\nmov.b32 %r2, 6;\nret;\n}}\n");
     let passes = vec![Pass::Dead];
     let once = false;
     let (new, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
