@@ -315,6 +315,13 @@ fn a_definition_is_seen_as_its_declaration_says() {
         ),
         ".func f$1();\n.entry k() { call f$1; ret; }\n.func f$1() { ret; }\n.visible .func f() { trap; }\n"
     );
+    assert_eq!(
+        two(
+            ".func f();\n.entry k() { call f; ret; }\n",
+            ".visible .func f() { ret; }\n"
+        ),
+        ".func f$1();\n.entry k() { call f$1; ret; }\n.visible .func f() { ret; }\n"
+    );
     // Another name of a function is a definition.
     let alias = ".visible .func g();\n.func f() { ret; }\n.alias g, f;\n";
     assert_eq!(

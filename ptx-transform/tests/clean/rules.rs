@@ -358,7 +358,7 @@ fn unreachable_code_goes() {
                 "bra L; { .reg .b32 x; } L: ret;",
             ),
             (
-                "bra L; trap; .local .b32 unused; L: ret;",
+                "bra L; .local .b32 unused; trap; L: ret;",
                 "bra L; .local .b32 unused; L: ret;",
             ),
             // The table goes with the jump, and what it named.
