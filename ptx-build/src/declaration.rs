@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::Linkage;
+use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{Error, Kind};
@@ -58,7 +58,8 @@ impl Name {
                     "`{}<{text}>` are more variables than the {MOST_MEMBERS} that one range may have here",
                     self.text
                 );
-                Err(Error::new(Kind::Spelling, message))
+                let help = "declare an array, or several ranges";
+                Err(Error::new(Kind::Argument, message, help).code_is(Code::BadCount))
             }
         }
     }

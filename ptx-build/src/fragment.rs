@@ -136,8 +136,11 @@ fn is_balanced(text: &str) -> bool {
 }
 
 fn unbalanced() -> Error {
-    let message = "the braces of the fragment do not match".into();
-    Error::new(Kind::Scope, message)
+    Error::new(
+        Kind::Scope,
+        "the braces of the fragment do not match",
+        "a fragment closes the scopes that it opens, and no others",
+    )
 }
 
 impl FunctionBuilder<'_> {

@@ -1,11 +1,13 @@
 //! Initial values of variables.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::function::Body;
 use crate::module::Tables;
 use crate::number::Number;
@@ -55,6 +57,10 @@ pub(crate) struct Scope<'s> {
 }
 
 impl Scope<'_> {
+    fn place(&self) -> Option<&str> {
+        self.body.map(|b| b.name.as_str())
+    }
+
     fn var(&self, var: Var, mentions: &mut Vec<Mention>) -> Result<&str, Error> {
         let body = self.body.filter(|b| b.owner == var.owner);
         let local = body.and_then(|b| b.locals.get(var.index as usize));
@@ -62,7 +68,7 @@ impl Scope<'_> {
             mentions.push(Mention::Local(var.index));
             return Ok(&local.name);
         }
-        let name = self.tables.global(var)?;
+        let name = self.tables.global(var, self.place())?;
         mentions.push(Mention::Global(var.index));
         Ok(name)
     }
@@ -70,8 +76,8 @@ impl Scope<'_> {
     fn label(&self, label: Label, mentions: &mut Vec<Mention>) -> Result<&str, Error> {
         let body = self.body.filter(|b| b.owner == label.owner);
         let Some(info) = body.and_then(|b| b.labels.get(label.index as usize)) else {
-            let message = "a label of another function".into();
-            return Err(Error::new(Kind::Foreign, message));
+            let past = &self.tables.past;
+            return Err(past.refuse(Handle::Label(label), self.place()));
         };
         mentions.push(Mention::Label(label.index));
         Ok(&info.name)
@@ -88,8 +94,11 @@ pub(crate) fn write_init(
     depth: usize,
 ) -> Result<(), Error> {
     if depth > DEPTH {
-        let message = "initial values nest too deep".into();
-        return Err(Error::new(Kind::Spelling, message));
+        return Err(Error::new(
+            Kind::Argument,
+            format!("initial values nest deeper than {DEPTH} lists"),
+            "a list holds one list for each dimension of the array",
+        ));
     }
     let offset = |out: &mut String, offset: i64| {
         if offset != 0 {
@@ -118,7 +127,7 @@ pub(crate) fn write_init(
         }
         Init::Function(func) => {
             mentions.push(Mention::Func(func.index));
-            write!(out, "{}", scope.tables.func(*func)?.name)
+            write!(out, "{}", scope.tables.func(*func, scope.place())?.name)
         }
         Init::Label(label) => write!(out, "{}", scope.label(*label, mentions)?),
         Init::Plus(base, number) => {

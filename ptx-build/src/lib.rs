@@ -47,6 +47,7 @@ extern crate alloc;
 mod call;
 mod declaration;
 mod error;
+mod foreign;
 mod fragment;
 mod function;
 mod generated;

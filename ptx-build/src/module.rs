@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_ir::{EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures};
+use ptx_ir::{Code, EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
+use crate::foreign::{Handle, Past};
 use crate::function::FunctionBuilder;
 use crate::initial::Scope;
 use crate::interface::{Interface, pragma};
@@ -53,6 +54,7 @@ pub(crate) struct Tables {
     by_name: BTreeMap<String, u32>,
     /// Declarations that are alike but for their names.
     pub(crate) classes: Interner,
+    pub(crate) past: Past,
 }
 
 /// What is known of mnemonics and shapes of operands.
@@ -67,21 +69,21 @@ pub(crate) struct Known {
 }
 
 impl Tables {
-    /// The name of a variable of this module.
-    pub(crate) fn global(&self, var: Var) -> Result<&str, Error> {
+    /// The name of a variable of this module, used in a function or, without a name of one, outside.
+    pub(crate) fn global(&self, var: Var, place: Option<&str>) -> Result<&str, Error> {
         let known = self.globals.get(var.index as usize);
         let known = known.filter(|_| var.owner == self.owner);
-        known.map(|g| g.name.as_str()).ok_or_else(|| {
-            let message = "a variable of another module, or of a function".into();
-            Error::new(Kind::Foreign, message)
-        })
+        known
+            .map(|g| g.name.as_str())
+            .ok_or_else(|| self.past.refuse(Handle::Var(var), place))
     }
 
-    pub(crate) fn func(&self, func: Func) -> Result<&Function, Error> {
+    /// A function of this module, used in a function or outside.
+    pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, Error> {
         let known = self.functions.get(func.index as usize);
         known
             .filter(|_| func.owner == self.owner)
-            .ok_or_else(|| Error::new(Kind::Foreign, "a function of another module".into()))
+            .ok_or_else(|| self.past.refuse(Handle::Func(func), place))
     }
 
     /// A variable as a declaration, for statements that mention it.
@@ -121,8 +123,21 @@ impl Known {
 }
 
 fn taken(name: &str) -> Error {
-    let message = format!("the module has a `{name}` already");
-    Error::new(Kind::Duplicate, message)
+    Error::new(
+        Kind::Duplicate,
+        format!("the module has a `{name}` already"),
+        "give it another name; a function that was declared is begun with `define`",
+    )
+}
+
+#[cold]
+pub(crate) fn no_variables() -> Error {
+    Error::new(
+        Kind::Argument,
+        "a range of no variables",
+        "a range has one member at least",
+    )
+    .code_is(Code::BadCount)
 }
 
 /// Every function and every module has a number of its own, so that handles of others are told apart.
@@ -165,6 +180,7 @@ impl ModuleBuilder {
                 variables: BTreeMap::new(),
                 by_name: BTreeMap::new(),
                 classes: Interner::default(),
+                past: Past::default(),
             },
             known: Known::default(),
             version,
@@ -261,7 +277,8 @@ impl ModuleBuilder {
         }
         if self.files.contains(&index) {
             let message = format!("the module has a file {index} already");
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "give each file an index of its own";
+            return Err(Error::new(Kind::Duplicate, message, help));
         }
         self.item(&text)?;
         self.files.insert(index);
@@ -281,14 +298,15 @@ impl ModuleBuilder {
     /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
     /// a function with a body, wherever that stands.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
-        let (a, b) = (self.tables.func(alias)?, self.tables.func(of)?);
+        let (a, b) = (self.tables.func(alias, None)?, self.tables.func(of, None)?);
         let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
         if a.is_defined {
             let message = format!(
                 "`{}` has a body: it cannot be another name of `{}`",
                 a.name, b.name
             );
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "declare a function without a body for the other name: `declare_func`";
+            return Err(Error::new(Kind::Duplicate, message, help).code_is(Code::Alias));
         }
         // Held against both as they are known so far; that the other one has a body shows at the end.
         let header = b.interface.header(b.kind, &b.name)?;
@@ -336,7 +354,7 @@ impl ModuleBuilder {
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
-        first.ok_or_else(|| Error::new(Kind::Spelling, "a range of no variables".into()))
+        first.ok_or_else(no_variables)
     }
 
     /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
@@ -508,11 +526,12 @@ impl ModuleBuilder {
 
     /// Begins the body of a function that was declared; its parameters and results have to be added again.
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, Error> {
-        let known = self.tables.func(func)?;
+        let known = self.tables.func(func, None)?;
         let (kind, name) = (known.kind, known.name.clone());
         if known.is_defined {
             let message = format!("`{name}` has a body already");
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "a function has one body: give the other one another name";
+            return Err(Error::new(Kind::Duplicate, message, help));
         }
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.interface = Interface::default();
@@ -543,10 +562,10 @@ impl ModuleBuilder {
         }
         let mut mentioned = self.mentioned_files.iter();
         if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {
-            let message = format!(
-                "`{function}` comes from a file {file}, which the module does not have: `ModuleBuilder::file` adds it"
-            );
-            return Err(Error::new(Kind::Unplaced, message));
+            let message =
+                format!("`{function}` comes from a file {file}, which the module does not have");
+            let help = "`ModuleBuilder::file` adds it";
+            return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
         }
         let mut text = self.tables.header;
         text.push_str(&self.text);

@@ -65,8 +65,11 @@ pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, Error> {
                 let _ = writeln!(out, "{label}:");
             }
             Datum::Data(_, values) if values.is_empty() => {
-                let message = "a line of a section without data".into();
-                return Err(Error::new(Kind::Spelling, message));
+                return Err(Error::new(
+                    Kind::Argument,
+                    format!("a line of the section `{of}` without data"),
+                    "give it a value, or leave the line out",
+                ));
             }
             Datum::Data(ty, values) => {
                 let values: Result<Vec<String>, Error> = values.iter().map(value).collect();

@@ -1,12 +1,14 @@
 //! Writes the operands of one statement: their text, and the key of what they are.
 
 use alloc::format;
+use alloc::string::ToString;
 use core::fmt::Write as _;
 
-use ptx_ir::{AddressForm, Selector};
+use ptx_ir::{AddressForm, Code, Selector};
 use ptx_isa::SpecialReg;
 
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::function::Body;
 use crate::module::Tables;
 use crate::operand::{Func, Label, Reg, Var};
@@ -29,6 +31,19 @@ pub struct Writer<'w> {
     pub(crate) values: bool,
     pub(crate) count: u32,
     pub(crate) in_offset: bool,
+}
+
+/// What stands outside of its scope, or behind another one of its name.
+#[cold]
+pub(crate) fn hidden(noun: &str, name: &str) -> Error {
+    Error::new(
+        Kind::Foreign,
+        format!(
+            "the {noun} `{name}` is not visible here: its scope is closed, or its name means something else"
+        ),
+        "make it before the scope is opened, and give what is inside another name",
+    )
+    .code_is(Code::LabelOutOfScope)
 }
 
 /// The bytes of a key.
@@ -88,31 +103,34 @@ impl Writer<'_> {
     }
 
     #[cold]
-    fn foreign(&mut self, what: &str) {
-        let message = format!(
-            "{what} does not belong to `{}`, where it is used",
-            self.body.name
-        );
-        self.fail(Error::new(Kind::Foreign, message));
+    fn foreign(&mut self, handle: Handle) {
+        let error = self.tables.past.refuse(handle, Some(&self.body.name));
+        self.fail(error);
+    }
+
+    #[cold]
+    fn hidden(&mut self, noun: &str, name: &str) {
+        let error = hidden(noun, name);
+        self.fail(error);
     }
 
     pub(crate) fn too_deep(&mut self) {
-        let message = "operands nest deeper than any instruction takes".into();
-        self.fail(Error::new(Kind::Spelling, message));
+        self.fail(Error::new(
+            Kind::Argument,
+            "operands nest deeper than any instruction takes",
+            "a vector or a bracket has registers, constants and at most vectors in it",
+        ));
     }
 
     #[inline]
     pub(crate) fn register(&mut self, reg: Reg) {
         let known = self.body.registers.get(reg.index as usize);
         let Some(info) = known.filter(|_| reg.owner == self.body.owner) else {
-            return self.foreign("a register");
+            return self.foreign(Handle::Reg(reg));
         };
         if !info.visible {
-            let message = format!(
-                "the register `{}` is not visible here: its scope is closed, or its name means something else",
-                self.body.register_name(info)
-            );
-            return self.fail(Error::new(Kind::Foreign, message));
+            let name = self.body.register_name(info).to_string();
+            return self.hidden("register", &name);
         }
         let (start, end) = (info.start as usize, info.end as usize);
         let bytes = [code::REGISTER, info.ty.index() as u8, info.vector];
@@ -189,8 +207,7 @@ impl Writer<'_> {
 
     pub(crate) fn constant(&mut self, text: &str) {
         if !crate::spelling::is_constant(text) {
-            let message = format!("`{text}` is no constant");
-            return self.fail(Error::new(Kind::Spelling, message));
+            return self.fail(crate::spelling::no_constant(text));
         }
         self.push(text);
         self.key(code::CONSTANT);
@@ -201,28 +218,27 @@ impl Writer<'_> {
     pub(crate) fn variable(&mut self, var: Var) {
         let (code, class) = if var.owner == self.body.owner {
             let Some(info) = self.body.locals.get(var.index as usize) else {
-                return self.foreign("a variable");
+                return self.foreign(Handle::Var(var));
             };
             if !info.visible {
-                let message = format!("the variable `{}` is not visible here", info.name);
-                return self.fail(Error::new(Kind::Foreign, message));
+                let name = info.name.clone();
+                return self.hidden("variable", &name);
             }
             self.body.text.push_str(&info.name);
             self.body.mentions.push(Mention::Local(var.index));
             (code::LOCAL, info.class)
         } else if var.owner == self.tables.owner {
             let Some(info) = self.tables.globals.get(var.index as usize) else {
-                return self.foreign("a variable");
+                return self.foreign(Handle::Var(var));
             };
             if self.body.names.contains_key(&info.name) {
-                let message = format!("`{}` means something else in this function", info.name);
-                return self.fail(Error::new(Kind::Foreign, message));
+                return self.hidden("variable", &info.name);
             }
             self.body.text.push_str(&info.name);
             self.body.mentions.push(Mention::Global(var.index));
             (code::GLOBAL, info.class)
         } else {
-            return self.foreign("a variable");
+            return self.foreign(Handle::Var(var));
         };
         self.key(code);
         self.key_bytes(&class.to_le_bytes());
@@ -231,7 +247,7 @@ impl Writer<'_> {
     pub(crate) fn function(&mut self, func: Func) {
         let known = self.tables.functions.get(func.index as usize);
         let Some(info) = known.filter(|_| func.owner == self.tables.owner) else {
-            return self.foreign("a function");
+            return self.foreign(Handle::Func(func));
         };
         self.body.text.push_str(&info.name);
         self.body.mentions.push(Mention::Func(func.index));
@@ -243,11 +259,11 @@ impl Writer<'_> {
     pub(crate) fn label(&mut self, label: Label) {
         let known = self.body.labels.get_mut(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            return self.foreign("a label");
+            return self.foreign(Handle::Label(label));
         };
         if !info.visible {
-            let message = format!("the scope of the label `{}` is closed", info.name);
-            return self.fail(Error::new(Kind::Foreign, message));
+            let name = info.name.clone();
+            return self.hidden("label", &name);
         }
         info.used = true;
         self.body.text.push_str(&info.name);

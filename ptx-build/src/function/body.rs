@@ -23,6 +23,13 @@ pub(crate) struct RegisterInfo {
     pub(crate) is_parameter: bool,
 }
 
+impl RegisterInfo {
+    /// Its name, among those of its function.
+    pub(crate) fn name<'n>(&self, names: &'n str) -> Option<&'n str> {
+        names.get(self.start as usize..self.end as usize)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Local {
     pub(crate) name: String,
@@ -135,8 +142,7 @@ pub(crate) struct Body {
 
 impl Body {
     pub(crate) fn register_name(&self, info: &RegisterInfo) -> &str {
-        let range = info.start as usize..info.end as usize;
-        self.register_names.get(range).unwrap_or_default()
+        info.name(&self.register_names).unwrap_or_default()
     }
 
     pub(super) fn indent(&mut self) {
@@ -169,8 +175,10 @@ impl Body {
         if self.is_open {
             let text = self.text.get(self.committed..).unwrap_or_default();
             let message = format!("`{}` was begun and not ended", text.trim());
+            let help =
+                "end it with its operands: the method of its type, or `emit(())` where it has none";
             self.unfinished
-                .get_or_insert(Error::new(Kind::Unfinished, message));
+                .get_or_insert(Error::new(Kind::Unfinished, message, help));
             self.text.truncate(self.committed);
             self.is_open = false;
         }

@@ -4,14 +4,17 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use ptx_ir::Code;
 use ptx_isa::Directive;
 
 use super::body::{LabelInfo, Scope, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::interface::Interface;
 use crate::operand::{Func, IntoOperands, Label, Operand};
+use crate::writer::hidden;
 
 impl FunctionBuilder<'_> {
     /// A fresh label, to be [placed](Self::place) somewhere.
@@ -56,16 +59,16 @@ impl FunctionBuilder<'_> {
     pub fn place(&mut self, label: Label) -> Result<(), Error> {
         let known = self.body.labels.get_mut(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            let message = format!("a label that does not belong to `{}`", self.body.name);
-            return Err(Error::new(Kind::Foreign, message));
+            let (past, place) = (&self.module.tables.past, &self.body.name);
+            return Err(past.refuse(Handle::Label(label), Some(place)));
         };
         if !info.visible {
-            let message = format!("the scope of the label `{}` is closed", info.name);
-            return Err(Error::new(Kind::Scope, message));
+            return Err(hidden("label", &info.name));
         }
         if info.placed {
             let message = format!("the label `{}` is placed already", info.name);
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "a label stands in one place: make another one with `label`";
+            return Err(Error::new(Kind::Duplicate, message, help));
         }
         info.placed = true;
         let text = format!("{}:", info.name);
@@ -190,7 +193,8 @@ impl FunctionBuilder<'_> {
     pub fn close(&mut self) -> Result<(), Error> {
         if self.body.scopes.len() < 2 {
             let message = format!("no scope of `{}` is open", self.body.name);
-            return Err(Error::new(Kind::Scope, message));
+            let help = "`close` closes what `open` opened; `finish` ends the function";
+            return Err(Error::new(Kind::Scope, message, help).code_is(Code::StrayBrace));
         }
         self.body.abandon();
         let scope = self.body.scopes.pop().unwrap_or_default();

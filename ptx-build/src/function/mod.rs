@@ -10,7 +10,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::{FunctionKind, Linkage};
+use ptx_ir::{Code, FunctionKind, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::declaration::Declaration;
@@ -18,15 +18,14 @@ use crate::error::{Error, Kind};
 use crate::initial::Scope as Names;
 use crate::interface::{Interface, pragma};
 use crate::judge;
-use crate::module::{ModuleBuilder, next_owner};
+use crate::module::{ModuleBuilder, next_owner, no_variables};
 use crate::number::Number;
 use crate::operand::{Func, IntoOperands, Reg, Var};
 use crate::section;
 use crate::spelling;
 use crate::statement::Statement;
 use crate::writer::{Mention, Writer};
-use body::Local;
-pub(crate) use body::{Body, Meaning};
+pub(crate) use body::{Body, LabelInfo, Local, Meaning, RegisterInfo};
 use body::{Fresh, Scope};
 
 /// A comment may not begin another one.
@@ -82,6 +81,7 @@ impl<'m> FunctionBuilder<'m> {
             error: None,
             unfinished: None,
         };
+        module.tables.past.begin(body.owner, name);
         Self {
             module,
             body,
@@ -233,7 +233,8 @@ impl<'m> FunctionBuilder<'m> {
 
     fn duplicate(&self, name: &str) -> Error {
         let message = format!("`{}` has a `{name}` already", self.body.name);
-        Error::new(Kind::Duplicate, message)
+        let help = "give it another name, or declare it in a scope of its own (`open`, `close`)";
+        Error::new(Kind::Duplicate, message, help)
     }
 
     /// Gives a name of the scope that is open its meaning.
@@ -334,14 +335,17 @@ impl<'m> FunctionBuilder<'m> {
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
-        first.ok_or_else(|| Error::new(Kind::Spelling, "a range of no variables".into()))
+        first.ok_or_else(no_variables)
     }
 
     /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
     pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Var>, Error> {
         if declaration.space == StateSpace::Reg {
-            let message = "registers are declared by `registers`, `named_reg` and their like";
-            return Err(Error::new(Kind::Argument, message.into()));
+            return Err(Error::new(
+                Kind::Argument,
+                format!("`{}` is a register and no variable", declaration.name()),
+                "registers are made by `reg`, or declared by `registers`, `named_reg` and their like",
+            ));
         }
         let scope = Names {
             tables: &self.module.tables,
@@ -455,10 +459,11 @@ impl<'m> FunctionBuilder<'m> {
         let _ = write!(text, ", inlined_at {outer}");
         if !self.module.places.contains(&at) {
             let message = format!(
-                "nothing before this in `{}` or the functions before it is at `{outer}`, where it is to be inlined: `loc` has to say so first",
+                "nothing before this in `{}` or the functions before it is at `{outer}`, where it is to be inlined",
                 self.body.name
             );
-            return Err(Error::new(Kind::Unplaced, message));
+            let help = "say `loc` of the place of the call first";
+            return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
         }
         self.body.mentions.clear();
         let before = format!("{} {outer}\n", Directive::Loc);
@@ -647,14 +652,16 @@ impl<'m> FunctionBuilder<'m> {
         }
         if self.body.scopes.len() > 1 {
             let message = format!("a scope of `{}` is not closed", self.body.name);
-            return Err(self.lost(Error::new(Kind::Scope, message)));
+            let help = "`close` closes it";
+            return Err(self.lost(Error::new(Kind::Scope, message, help)));
         }
         if let Some(label) = self.body.labels.iter().find(|l| l.used && !l.placed) {
             let message = format!(
                 "the label `{}` is used in `{}` and placed nowhere",
                 label.name, self.body.name
             );
-            return Err(self.lost(Error::new(Kind::Unplaced, message)));
+            let help = "`place` puts it before the statement that it is to lead to";
+            return Err(self.lost(Error::new(Kind::Unplaced, message, help)));
         }
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
@@ -685,9 +692,12 @@ impl Drop for FunctionBuilder<'_> {
     fn drop(&mut self) {
         if !self.is_finished {
             let message = format!("`{}` was begun and not finished", self.body.name);
-            let error = Error::new(Kind::Unfinished, message);
+            let help = "`FunctionBuilder::finish` ends it";
+            let error = Error::new(Kind::Unfinished, message, help);
+            let error = error.code_is(Code::UnclosedBrace);
             self.module.dropped.get_or_insert(error);
         }
+        self.module.tables.past.end(&mut self.body);
     }
 }
 

@@ -6,19 +6,26 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+use ptx_ir::Code;
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::body::{Fresh, RangeInfo, RegisterInfo};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::initial::Scope as Names;
 use crate::operand::{Reg, RegRange};
+use crate::writer::hidden;
 
 #[cold]
 fn no_member(name: &str, number: u64) -> Error {
-    let message = format!("`{name}` has no register {number}");
-    Error::new(Kind::Argument, message)
+    Error::new(
+        Kind::Argument,
+        format!("`{name}` has no register {number}"),
+        "the registers of a range count from 0 up to one below its size; a plain name has number 0 alone",
+    )
+    .code_is(Code::OutsideRange)
 }
 
 /// The beginning of the names of fresh registers.
@@ -140,7 +147,8 @@ impl FunctionBuilder<'_> {
         if u64::from(count) > MOST_MEMBERS {
             let message =
                 format!("`{name}<{count}>` are too many registers to give a handle to each");
-            return Err(Error::new(Kind::Argument, message));
+            let help = "`registers` declares as many as you like, and `member` makes a handle where one is needed";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::BadCount));
         }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
         let all = self.registers(&declaration)?;
@@ -170,7 +178,8 @@ impl FunctionBuilder<'_> {
     pub fn registers(&mut self, declaration: &Declaration) -> Result<Vec<RegRange>, Error> {
         if declaration.space != StateSpace::Reg {
             let message = format!("`{}` is a variable and no register", declaration.name());
-            return Err(Error::new(Kind::Argument, message));
+            let help = "variables are declared by `declare`";
+            return Err(Error::new(Kind::Argument, message, help));
         }
         let scope = Names {
             tables: &self.module.tables,
@@ -277,8 +286,8 @@ impl FunctionBuilder<'_> {
         let owner = self.body.owner;
         let known = self.body.ranges.get(range.index as usize);
         let Some(info) = known.filter(|_| range.owner == owner) else {
-            let message = format!("registers that do not belong to `{}`", self.body.name);
-            return Err(Error::new(Kind::Foreign, message));
+            let (past, place) = (&self.module.tables.past, &self.body.name);
+            return Err(past.refuse(Handle::Range(range), Some(place)));
         };
         if let Some(&index) = info.members.get(&number) {
             return Ok(Reg { owner, index });
@@ -298,10 +307,7 @@ impl FunctionBuilder<'_> {
         };
         let last = self.body.names.get(&name).and_then(|m| m.last()).copied();
         if !info.is_open || inner.any(hides) || last.is_some_and(|(d, _)| d > depth) {
-            let message = format!(
-                "the register `{name}` is not visible here: its scope is closed, or its name means something else"
-            );
-            return Err(Error::new(Kind::Foreign, message));
+            return Err(hidden("register", &name));
         }
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(&name);
