@@ -71,16 +71,13 @@ impl FunctionBuilder<'_> {
         results: &[Argument],
         arguments: &[Argument],
     ) -> Result<(), Error> {
-        let tables = &self.module.tables;
-        let known = tables.func(function, Some(&self.body.name))?;
-        let (interface, name) = (known.interface.clone(), format!("`{}`", known.name));
-        self.protocol(
-            (Operand::Func(function), &name),
-            None,
-            &interface,
-            results,
-            arguments,
-        )
+        self.all_or_none(|f| {
+            let tables = &f.module.tables;
+            let known = tables.func(function, Some(&f.body.name))?;
+            let (interface, name) = (known.interface.clone(), format!("`{}`", known.name));
+            let callee = (Operand::Func(function), name.as_str());
+            f.protocol(callee, None, &interface, results, arguments)
+        })
     }
 
     /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
@@ -100,7 +97,8 @@ impl FunctionBuilder<'_> {
             ..Interface::default()
         };
         let callee = (target.into(), "the function that is called");
-        self.protocol(callee, Some(table), &interface, results, arguments)
+        // The assembler takes no guard on the loads of results: what has one is jumped over.
+        self.all_or_none(|f| f.protocol(callee, Some(table), &interface, results, arguments))
     }
 
     fn protocol(
@@ -125,32 +123,9 @@ impl FunctionBuilder<'_> {
             &interface.params,
             "takes",
         )?;
-        let guard = self.take_guard();
-        let mark = self.mark();
-        // The assembler takes no guard on the loads of results: what has one is jumped over.
-        let end = guard.map(|_| self.label());
-        let done = self.jump(guard, end).and_then(|()| {
-            self.open();
-            let done = self.in_scope(callee, table, interface, results, arguments);
-            done.and(self.close())
-        });
-        if done.is_err() {
-            self.reset(mark);
-            if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
-                label.used = false;
-            }
-            return done;
-        }
-        end.map_or(Ok(()), |end| self.place(end))
-    }
-
-    /// Goes to a label where the guard does not hold.
-    fn jump(&mut self, guard: Option<(Reg, bool)>, end: Option<Label>) -> Result<(), Error> {
-        let (Some((predicate, negated)), Some(end)) = (guard, end) else {
-            return Ok(());
-        };
-        self.set_guard(Some((predicate, !negated)));
-        self.bra().emit(end)
+        self.open();
+        let done = self.in_scope(callee, table, interface, results, arguments);
+        done.and(self.close())
     }
 
     fn in_scope(

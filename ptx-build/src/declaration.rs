@@ -228,7 +228,7 @@ impl Declaration {
         }
         let _ = write!(out, "{} ", self.space.text());
         if !self.attributes.is_empty() {
-            let all = self.attributes.join(", ");
+            let all = spelling::attributes(&self.attributes)?;
             let _ = write!(out, "{}({all}) ", Directive::Attribute);
         }
         if let Some(align) = &self.align {

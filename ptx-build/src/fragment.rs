@@ -144,7 +144,8 @@ fn unbalanced() -> Error {
 }
 
 impl FunctionBuilder<'_> {
-    /// Adds statements as text. `{name}` stands for an operand; what is declared in the text stays in a scope of its own.
+    /// Adds statements as text. `{name}` stands for an operand; what is declared in the text stays in a scope of its own. A
+    /// guard before it goes over all of it.
     ///
     /// ```
     /// # use ptx_build::ModuleBuilder;
@@ -160,6 +161,14 @@ impl FunctionBuilder<'_> {
     /// # }
     /// ```
     pub fn asm(&mut self, text: &str, operands: &[(&str, Operand)]) -> Result<Report, Error> {
+        let made = self.all_or_none(|f| f.fragment(text, operands));
+        if made.is_err() {
+            self.body.unmention();
+        }
+        made
+    }
+
+    fn fragment(&mut self, text: &str, operands: &[(&str, Operand)]) -> Result<Report, Error> {
         let mark = self.mark();
         self.body.mentions.clear();
         let mut names: Vec<(String, String)> = Vec::new();

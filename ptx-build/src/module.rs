@@ -13,7 +13,7 @@ use ptx_isa::{Directive, PtxVersion, Target};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
 use crate::foreign::{Handle, Past};
-use crate::function::FunctionBuilder;
+use crate::function::{FunctionBuilder, no_results};
 use crate::initial::Scope;
 use crate::interface::{Interface, pragma};
 use crate::operand::{Func, Var};
@@ -505,6 +505,11 @@ impl ModuleBuilder {
         interface: Interface,
     ) -> Result<(Func, String), Error> {
         spelling::name(name)?;
+        if let Some(result) = interface.returns.first()
+            && kind == FunctionKind::Entry
+        {
+            return Err(no_results(name, result.name()));
+        }
         let text = format!("{};", interface.header(kind, name)?);
         let known = self.tables.by_name.get(name).copied();
         let before = known.and_then(|f| self.tables.functions.get(f as usize));

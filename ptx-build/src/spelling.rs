@@ -42,6 +42,26 @@ pub(crate) fn name(text: &str) -> Result<(), Error> {
     ))
 }
 
+/// Attributes, each a word with its dot, some with numbers behind it.
+pub(crate) fn attributes(all: &[String]) -> Result<String, Error> {
+    for text in all {
+        let bytes = text.as_bytes();
+        let word = scan::dot_word_end(bytes, 0);
+        let rest = text.get(word..).unwrap_or_default();
+        let numbers = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+        let fits = match numbers {
+            Some(numbers) => numbers.split(',').all(is_constant),
+            None => rest.is_empty(),
+        };
+        if !bytes.starts_with(b".") || word < 2 || !fits {
+            let message = format!("`{text}` is no attribute");
+            let help = "an attribute is `.managed` or `.unified(1, 2)`";
+            return Err(Error::new(Kind::Spelling, message, help).code_is(Code::Attribute));
+        }
+    }
+    Ok(all.join(", "))
+}
+
 /// A string with its quotes.
 pub(crate) fn string(text: &str) -> Result<String, Error> {
     let fits = |b: u8| b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r' | 0);

@@ -265,7 +265,7 @@ impl Writer<'_> {
             let name = info.name.clone();
             return self.hidden("label", &name);
         }
-        info.used = true;
+        info.uses += 1;
         self.body.text.push_str(&info.name);
         self.body.mentions.push(Mention::Label(label.index));
         if info.table.is_some() {

@@ -52,7 +52,8 @@ pub(crate) struct LabelInfo {
     /// Whether the scope that has its name is open.
     pub(crate) visible: bool,
     pub(crate) placed: bool,
-    pub(crate) used: bool,
+    /// How many statements mention it.
+    pub(crate) uses: u32,
     pub(crate) table: Option<Table>,
 }
 
@@ -143,6 +144,17 @@ pub(crate) struct Body {
 impl Body {
     pub(crate) fn register_name(&self, info: &RegisterInfo) -> &str {
         info.name(&self.register_names).unwrap_or_default()
+    }
+
+    /// A statement that mentions what was noted is refused.
+    pub(crate) fn unmention(&mut self) {
+        for mention in self.mentions.drain(..) {
+            if let Mention::Label(l) = mention
+                && let Some(label) = self.labels.get_mut(l as usize)
+            {
+                label.uses = label.uses.saturating_sub(1);
+            }
+        }
     }
 
     pub(super) fn indent(&mut self) {

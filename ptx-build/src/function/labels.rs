@@ -46,7 +46,7 @@ impl FunctionBuilder<'_> {
             name,
             visible: true,
             placed: table.is_some(),
-            used: false,
+            uses: 0,
             table,
         });
         Label {
@@ -163,6 +163,7 @@ impl FunctionBuilder<'_> {
         let text = self.body.text.get(at..).unwrap_or_default().to_string();
         self.body.text.truncate(at);
         if let Some(error) = self.body.error.take() {
+            self.body.unmention();
             return Err(error);
         }
         self.place_table(label, text)
@@ -170,12 +171,16 @@ impl FunctionBuilder<'_> {
 
     /// Places a label with a table that mentions what was noted.
     fn place_table(&mut self, label: Label, text: String) -> Result<(), Error> {
-        let mentions = core::mem::take(&mut self.body.mentions);
+        let mentions = self.body.mentions.clone();
         let name = self.name_of_label(label).to_string();
-        if !name.is_empty() {
-            self.check(&format!("{name}: {text}"), &mentions)?;
+        let placed = match name.is_empty() {
+            true => Ok(()),
+            false => self.check(&format!("{name}: {text}"), &mentions),
+        };
+        if let Err(error) = placed.and_then(|()| self.place(label)) {
+            self.body.unmention();
+            return Err(error);
         }
-        self.place(label)?;
         self.body.line(&text);
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
             info.table = Some(Table { text, mentions });

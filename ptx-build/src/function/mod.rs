@@ -20,7 +20,7 @@ use crate::interface::{Interface, pragma};
 use crate::judge;
 use crate::module::{ModuleBuilder, next_owner, no_variables};
 use crate::number::Number;
-use crate::operand::{Func, IntoOperands, Reg, Var};
+use crate::operand::{Func, IntoOperands, Label, Reg, Var};
 use crate::section;
 use crate::spelling;
 use crate::statement::Statement;
@@ -36,6 +36,16 @@ pub(crate) fn comment_line(text: &str) -> String {
         .collect::<String>()
         .trim_end()
         .into()
+}
+
+#[cold]
+pub(crate) fn no_results(kernel: &str, result: &str) -> Error {
+    Error::new(
+        Kind::Argument,
+        format!("`{kernel}` is a kernel and cannot return `{result}`"),
+        "store what it computes to memory that a parameter points to",
+    )
+    .code_is(Code::Parameter)
 }
 
 /// Makes a kernel or a function: interface, registers, labels, scopes, statements.
@@ -136,6 +146,7 @@ impl<'m> FunctionBuilder<'m> {
     /// Says at once what is to stand before the body. Results and parameters that are registers or have no name get no handle;
     /// [`local`](Self::local) and [`local_reg`](Self::local_reg) find the others by their names.
     pub fn set_interface(&mut self, interface: Interface) -> Result<(), Error> {
+        self.check_interface(&interface)?;
         for (declaration, param) in (interface.returns.iter().map(|d| (d, false)))
             .chain(interface.params.iter().map(|d| (d, true)))
         {
@@ -202,8 +213,10 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         result: bool,
     ) -> Result<Reg, Error> {
+        let declaration = Declaration::new(StateSpace::Reg, ty, name);
+        self.check_part(&declaration, !result)?;
         let reg = self.add_register(ty, 1, name, true)?;
-        self.push_part(Declaration::new(StateSpace::Reg, ty, name), !result);
+        self.push_part(declaration, !result);
         Ok(reg)
     }
 
@@ -217,9 +230,48 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     fn interface_part(&mut self, declaration: Declaration, param: bool) -> Result<Var, Error> {
+        self.check_part(&declaration, param)?;
         let var = self.add_part(&declaration, param)?;
         self.push_part(declaration, param);
         Ok(var)
+    }
+
+    /// Whether a parameter or result is legal with no other beside it.
+    fn check_part(&self, declaration: &Declaration, param: bool) -> Result<(), Error> {
+        let (name, kind) = (declaration.name(), self.body.kind);
+        if !param && kind == FunctionKind::Entry {
+            return Err(no_results(&self.body.name, name));
+        }
+        let alone = Interface::default();
+        let alone = match param {
+            true => alone.param(declaration.clone()),
+            false => alone.result(declaration.clone()),
+        };
+        self.check_header(&alone, "").map(drop)
+    }
+
+    fn check_interface(&self, interface: &Interface) -> Result<(), Error> {
+        if let Some(result) = interface.returns.first()
+            && self.body.kind == FunctionKind::Entry
+        {
+            return Err(no_results(&self.body.name, result.name()));
+        }
+        self.check_header(interface, "").map(drop)
+    }
+
+    /// What stands before the statements, if it is legal: the interface, and declarations inside.
+    fn check_header(&self, interface: &Interface, inside: &str) -> Result<String, Error> {
+        let header = interface.header(self.body.kind, &self.body.name)?;
+        let mut text = format!("{header}\n{{\n{inside}}}\n");
+        let whole = format!("{}{text}", self.module.tables.header);
+        let start = self.module.tables.header.len();
+        match judge::errors(&whole, start, start + text.len()) {
+            Ok(_) => {
+                text.truncate(text.len().saturating_sub("}\n".len()));
+                Ok(text)
+            }
+            Err(found) => Err(Error::illegal(text, found)),
+        }
     }
 
     fn add_part(&mut self, declaration: &Declaration, param: bool) -> Result<Var, Error> {
@@ -370,6 +422,13 @@ impl<'m> FunctionBuilder<'m> {
             .collect();
         let all = all?;
         self.body.line(&text);
+        for mention in mentions {
+            if let Mention::Label(l) = mention
+                && let Some(label) = self.body.labels.get_mut(l as usize)
+            {
+                label.uses += 1;
+            }
+        }
         Ok(all)
     }
 
@@ -515,7 +574,11 @@ impl<'m> FunctionBuilder<'m> {
 
     /// An instruction by its mnemonic.
     pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), Error> {
-        spelling::mnemonic(mnemonic)?;
+        if let Err(error) = spelling::mnemonic(mnemonic) {
+            self.body.abandon();
+            self.body.guard = None;
+            return Err(error);
+        }
         self.begin(mnemonic);
         self.end(operands)
     }
@@ -554,7 +617,10 @@ impl<'m> FunctionBuilder<'m> {
         };
         match result {
             Ok(()) => self.body.committed = self.body.text.len(),
-            Err(_) => self.body.text.truncate(self.body.committed),
+            Err(_) => {
+                self.body.unmention();
+                self.body.text.truncate(self.body.committed);
+            }
         }
         result
     }
@@ -614,12 +680,34 @@ impl<'m> FunctionBuilder<'m> {
         self.writer(true)
     }
 
-    pub(crate) fn take_guard(&mut self) -> Option<(Reg, bool)> {
-        self.body.guard.take()
+    /// Makes several statements, or none if one of them is refused. Under a guard, a jump goes over all of them.
+    pub(crate) fn all_or_none<R>(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let guard = self.body.guard.take();
+        let mark = self.mark();
+        let end = guard.map(|_| self.label());
+        let made = self.jump(guard, end).and_then(|()| make(self));
+        match made {
+            Ok(made) => end.map_or(Ok(()), |end| self.place(end)).map(|()| made),
+            Err(error) => {
+                self.reset(mark);
+                if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
+                    label.uses = 0;
+                }
+                Err(error)
+            }
+        }
     }
 
-    pub(crate) fn set_guard(&mut self, guard: Option<(Reg, bool)>) {
-        self.body.guard = guard;
+    /// Goes to a label where the guard does not hold.
+    fn jump(&mut self, guard: Option<(Reg, bool)>, end: Option<Label>) -> Result<(), Error> {
+        let (Some((predicate, negated)), Some(end)) = (guard, end) else {
+            return Ok(());
+        };
+        self.body.guard = Some((predicate, !negated));
+        self.bra().emit(end)
     }
 
     /// Up to where the text is good.
@@ -650,12 +738,21 @@ impl<'m> FunctionBuilder<'m> {
         if let Some(error) = self.body.unfinished.take() {
             return Err(self.lost(error));
         }
+        if let Some((predicate, _)) = self.body.guard.take() {
+            let message = format!(
+                "the guard `{}` stands before nothing in `{}`",
+                self.name_of(predicate),
+                self.body.name
+            );
+            let help = "a guard is for the statement that follows it";
+            return Err(self.lost(Error::new(Kind::Unfinished, message, help)));
+        }
         if self.body.scopes.len() > 1 {
             let message = format!("a scope of `{}` is not closed", self.body.name);
             let help = "`close` closes it";
             return Err(self.lost(Error::new(Kind::Scope, message, help)));
         }
-        if let Some(label) = self.body.labels.iter().find(|l| l.used && !l.placed) {
+        if let Some(label) = self.body.labels.iter().find(|l| l.uses > 0 && !l.placed) {
             let message = format!(
                 "the label `{}` is used in `{}` and placed nowhere",
                 label.name, self.body.name
@@ -665,16 +762,15 @@ impl<'m> FunctionBuilder<'m> {
         }
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
-        let mut text = match of.header(self.body.kind, &self.body.name) {
+        let mut fresh = String::new();
+        for of in &self.body.fresh {
+            let (ty, prefix, space) = (of.ty, &of.prefix, StateSpace::Reg.text());
+            let _ = writeln!(fresh, "\t{space} {ty} {prefix}<{}>;", of.count + 1);
+        }
+        let mut text = match self.check_header(&of, &fresh) {
             Ok(text) => text,
             Err(error) => return Err(self.lost(error)),
         };
-        text.push_str("\n{\n");
-        for fresh in &self.body.fresh {
-            let (ty, prefix) = (fresh.ty, &fresh.prefix);
-            let space = StateSpace::Reg.text();
-            let _ = writeln!(text, "\t{space} {ty} {prefix}<{}>;", fresh.count + 1);
-        }
         text.push_str(&self.body.text);
         text.push_str("}\n");
         self.module.add_text(&text);

@@ -1,0 +1,162 @@
+//! Random calls of the builder, right and wrong: nothing panics, what is refused is told well and leaves no trace, and what is
+//! made of calls that were all taken is the module that was asked for, and legal.
+//!
+//! `PTX_SEED=n` takes other sequences, `PTX_CASES=n` more of them, `PTXAS=path` asks the assembler.
+#![allow(missing_docs)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod calls;
+mod dice;
+mod oracle;
+mod world;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
+use ptx_build::{Error, Kind, ModuleBuilder};
+use ptx_ir::{Module, Severity};
+use ptx_isa::{PtxVersion, ScalarType as T, Target};
+
+use calls::Log;
+use dice::Dice;
+use world::World;
+
+/// What to do, and the number that all else follows from.
+type Step = (u8, u64);
+
+/// Plays the calls; the module, or why there is none.
+fn play(steps: &[Step], log: &mut Log) -> Result<Module, Error> {
+    const TARGETS: &[(PtxVersion, Target)] = &[
+        (PtxVersion::new(8, 0), Target::Sm80),
+        (PtxVersion::new(6, 0), Target::Sm50),
+        (PtxVersion::new(8, 6), Target::Sm90a),
+        (PtxVersion::new(9, 2), Target::Sm100a),
+        (PtxVersion::new(1, 0), Target::Sm90),
+    ];
+    let seed = steps.first().map_or(0, |s| s.1);
+    let choice = (seed >> 32) as usize % 16;
+    let (version, target) = TARGETS[choice.saturating_sub(11)];
+    let mut m = ModuleBuilder::new(version, target);
+    let mut w = World::new();
+    let mut steps = steps.iter();
+    while let Some(&(what, seed)) = steps.next() {
+        let mut d = Dice::new(seed);
+        if what % 3 == 0 {
+            calls::of_module(&mut m, &mut d, &mut w, log);
+            continue;
+        }
+        let (begun, name) = match what % 12 {
+            1 => match d.maybe(&w.funcs) {
+                Some(f) => (m.define(*f), w.names.get(f).cloned().unwrap_or_default()),
+                None => continue,
+            },
+            2 | 5 | 8 => {
+                let name = d.name();
+                (m.kernel(&name), name)
+            }
+            _ => {
+                let name = d.name();
+                (m.func(&name), name)
+            }
+        };
+        let Some(mut k) = log.note("begin", begun) else {
+            continue;
+        };
+        w.begin();
+        w.declared(k.handle(), &name);
+        let mut events = Vec::new();
+        for ty in [T::B32, T::B32, T::B64, T::F32, T::Pred] {
+            w.regs.push((k.reg(ty), ty));
+        }
+        for &(what, seed) in steps.by_ref() {
+            if what == 0 {
+                break;
+            }
+            calls::of_function(&mut k, &mut Dice::new(seed), &mut w, log, &mut events);
+        }
+        calls::tidy(&mut k, &mut d, &w, log, &mut events);
+        match seed % 64 {
+            0 => drop(k),
+            _ => {
+                log.note("end", k.finish());
+            }
+        }
+        log.functions.insert(name, events);
+    }
+    m.finish()
+}
+
+/// The module reads back from its text, is legal, and holds what was told.
+fn hold(module: &Module, log: &Log) {
+    let text = ptx_print::canonical(module, &ptx_print::Style::default());
+    let again = ptx_parse::parse(&text);
+    let mut found = again.diagnostics;
+    found.extend(ptx_verify::verify(
+        &again.module,
+        &ptx_verify::Options::default(),
+    ));
+    found.retain(|d| d.severity == Severity::Error);
+    assert!(found.is_empty(), "{found:?}");
+    for (_, function, body) in module.definitions() {
+        if let Some(events) = log.functions.get(module.name(function.name)) {
+            oracle::function(events, module, body);
+        }
+    }
+}
+
+fn number(name: &str, usual: u64) -> u64 {
+    let text = std::env::var(name).unwrap_or_default();
+    text.parse().unwrap_or(usual)
+}
+
+fn runner(cases: u32) -> TestRunner {
+    let seed = number("PTX_SEED", 1);
+    TestRunner::new(Config {
+        cases: u32::try_from(number("PTX_CASES", cases.into())).unwrap(),
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(seed),
+        ..Config::default()
+    })
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    proptest::collection::vec((0u8..48, any::<u64>()), 1..120)
+}
+
+#[test]
+fn nothing_panics_and_all_is_told() {
+    let total: RefCell<BTreeMap<&'static str, (usize, usize)>> = RefCell::default();
+    let ends: RefCell<BTreeMap<String, usize>> = RefCell::default();
+    let played = runner(2000).run(&steps(), |steps| {
+        let mut log = Log::default();
+        let end = match play(&steps, &mut log) {
+            Ok(module) => {
+                hold(&module, &log);
+                "a module".to_string()
+            }
+            Err(error) => {
+                oracle::error("the end", &error);
+                match error.kind() {
+                    Kind::Illegal => error.to_string(),
+                    kind => format!("{kind:?}"),
+                }
+            }
+        };
+        *ends.borrow_mut().entry(end).or_default() += 1;
+        for (call, (taken, refused)) in log.counts {
+            let mut total = total.borrow_mut();
+            let count = total.entry(call).or_default();
+            *count = (count.0 + taken, count.1 + refused);
+        }
+        Ok(())
+    });
+    println!("{:#?}\n{:#?}", total.borrow(), ends.borrow());
+    played.unwrap();
+}
