@@ -9,7 +9,9 @@ use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{Error, Kind};
+use crate::function::ends_with_digit;
 use crate::initial::{Init, Scope, write_init};
+use crate::module::no_variables;
 use crate::number::Number;
 use crate::spelling;
 use crate::writer::Mention;
@@ -48,6 +50,9 @@ impl Name {
         let Some(count) = &self.count else {
             return Ok(alloc::vec![self.text.clone()]);
         };
+        if ends_with_digit(&self.text) {
+            return Ok(Vec::new());
+        }
         match count.value() {
             Some(n) if n <= MOST_MEMBERS => {
                 Ok((0..n).map(|i| format!("{}{i}", self.text)).collect())
@@ -215,6 +220,18 @@ impl Declaration {
 
     pub(crate) fn name(&self) -> &str {
         &self.first.text
+    }
+
+    /// Refuses what gives nothing a name.
+    pub(crate) fn has_members(&self) -> Result<(), Error> {
+        match (self.first.members()?.is_empty(), &self.first.count) {
+            (true, Some(count)) => Err(no_variables(&format!(
+                "{}<{}>",
+                self.first.text,
+                count.text()?
+            ))),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn dims(&self) -> &[Option<Number>] {

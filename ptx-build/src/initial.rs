@@ -13,7 +13,7 @@ use crate::module::Tables;
 use crate::number::Number;
 use crate::operand::{Func, Label, Var};
 use crate::spelling;
-use crate::writer::Mention;
+use crate::writer::{Mention, early, hidden};
 
 /// An initial value. Manual 5.4.4.
 #[derive(Clone, PartialEq, Debug)]
@@ -61,6 +61,14 @@ impl Scope<'_> {
         self.body.map(|b| b.name.as_str())
     }
 
+    /// Refuses a name of the module that means something else here.
+    fn is_shown(&self, noun: &str, name: &str) -> Result<(), Error> {
+        match self.body.is_some_and(|b| b.means(name)) {
+            true => Err(hidden(noun, name)),
+            false => Ok(()),
+        }
+    }
+
     fn var(&self, var: Var, mentions: &mut Vec<Mention>) -> Result<&str, Error> {
         let body = self.body.filter(|b| b.owner == var.owner);
         let local = body.and_then(|b| b.locals.get(var.index as usize));
@@ -68,7 +76,11 @@ impl Scope<'_> {
             mentions.push(Mention::Local(var.index));
             return Ok(&local.name);
         }
+        if let Some(local) = local {
+            return Err(hidden("variable", &local.name));
+        }
         let name = self.tables.global(var, self.place())?;
+        self.is_shown("variable", name)?;
         mentions.push(Mention::Global(var.index));
         Ok(name)
     }
@@ -79,6 +91,12 @@ impl Scope<'_> {
             let past = &self.tables.past;
             return Err(past.refuse(Handle::Label(label), self.place()));
         };
+        if !body.is_some_and(|b| b.reaches(info)) {
+            return Err(hidden("label", &info.name));
+        }
+        if info.place.is_none() && self.tables.names.contains(&info.name) {
+            return Err(early(&info.name));
+        }
         mentions.push(Mention::Label(label.index));
         Ok(&info.name)
     }
@@ -126,8 +144,10 @@ pub(crate) fn write_init(
             Ok(())
         }
         Init::Function(func) => {
+            let name = &scope.tables.func(*func, scope.place())?.name;
+            scope.is_shown("function", name)?;
             mentions.push(Mention::Func(func.index));
-            write!(out, "{}", scope.tables.func(*func, scope.place())?.name)
+            write!(out, "{name}")
         }
         Init::Label(label) => write!(out, "{}", scope.label(*label, mentions)?),
         Init::Plus(base, number) => {

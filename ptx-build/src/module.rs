@@ -36,7 +36,7 @@ pub(crate) struct Function {
     pub(crate) kind: FunctionKind,
     pub(crate) interface: Interface,
     /// The last declaration of it without a body; empty where there is none.
-    declared: String,
+    pub(crate) declared: String,
     is_defined: bool,
 }
 
@@ -131,11 +131,11 @@ fn taken(name: &str) -> Error {
 }
 
 #[cold]
-pub(crate) fn no_variables() -> Error {
+pub(crate) fn no_variables(range: &str) -> Error {
     Error::new(
         Kind::Argument,
-        "a range of no variables",
-        "a range has one member at least",
+        format!("`{range}` is a range without members that can be named"),
+        "a range has one member at least, and its name ends with no digit: of `x1<4>` nothing can be named, as `x10` is 10 behind `x`",
     )
     .code_is(Code::BadCount)
 }
@@ -352,9 +352,10 @@ impl ModuleBuilder {
     /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
     /// again where the linkage allows it, `.extern` before the definition say, and keeps its handle.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
+        declaration.has_members()?;
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
-        first.ok_or_else(no_variables)
+        first.ok_or_else(|| no_variables(""))
     }
 
     /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
@@ -513,7 +514,12 @@ impl ModuleBuilder {
         let text = format!("{};", interface.header(kind, name)?);
         let known = self.tables.by_name.get(name).copied();
         let before = known.and_then(|f| self.tables.functions.get(f as usize));
-        let before = before.map_or("", |f| f.declared.as_str());
+        let before = match before {
+            Some(f) if f.kind != kind => return Err(taken(name)),
+            Some(f) if f.declared.is_empty() => format!("{};", f.interface.header(f.kind, name)?),
+            Some(f) => f.declared.clone(),
+            None => String::new(),
+        };
         let whole = format!("{}{before}\n{text}\n", self.tables.header);
         self.verify(&whole, whole.len() - text.len() - 1, &text)?;
         let func = match known {

@@ -46,6 +46,16 @@ pub(crate) fn hidden(noun: &str, name: &str) -> Error {
     .code_is(Code::LabelOutOfScope)
 }
 
+/// A label that is mentioned before it is placed, while the module has its name.
+#[cold]
+pub(crate) fn early(label: &str) -> Error {
+    Error::new(
+        Kind::Duplicate,
+        format!("the module has a `{label}` too, which the name means before the label is placed"),
+        "give the label another name, or none: `label`",
+    )
+}
+
 /// The bytes of a key.
 mod code {
     pub(super) const REGISTER: u8 = 1;
@@ -231,7 +241,7 @@ impl Writer<'_> {
             let Some(info) = self.tables.globals.get(var.index as usize) else {
                 return self.foreign(Handle::Var(var));
             };
-            if self.body.names.contains_key(&info.name) {
+            if self.body.means(&info.name) {
                 return self.hidden("variable", &info.name);
             }
             self.body.text.push_str(&info.name);
@@ -249,6 +259,9 @@ impl Writer<'_> {
         let Some(info) = known.filter(|_| func.owner == self.tables.owner) else {
             return self.foreign(Handle::Func(func));
         };
+        if self.body.means(&info.name) {
+            return self.hidden("function", &info.name);
+        }
         self.body.text.push_str(&info.name);
         self.body.mentions.push(Mention::Func(func.index));
         self.body.key.push(code::FUNCTION);
@@ -257,18 +270,23 @@ impl Writer<'_> {
     }
 
     pub(crate) fn label(&mut self, label: Label) {
-        let known = self.body.labels.get_mut(label.index as usize);
+        let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
             return self.foreign(Handle::Label(label));
         };
-        if !info.visible {
+        if !self.body.reaches(info) {
             let name = info.name.clone();
             return self.hidden("label", &name);
         }
-        info.uses += 1;
+        if info.place.is_none() && self.tables.names.contains(&info.name) {
+            let error = early(&info.name);
+            return self.fail(error);
+        }
+        let is_table = info.table.is_some();
         self.body.text.push_str(&info.name);
+        self.body.wait(label.index);
         self.body.mentions.push(Mention::Label(label.index));
-        if info.table.is_some() {
+        if is_table {
             self.body.key.push(code::TABLE);
             self.body.key.extend_from_slice(&label.owner.to_le_bytes());
             self.body.key.extend_from_slice(&label.index.to_le_bytes());

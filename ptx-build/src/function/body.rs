@@ -51,9 +51,12 @@ pub(crate) struct LabelInfo {
     pub(crate) name: String,
     /// Whether the scope that has its name is open.
     pub(crate) visible: bool,
-    pub(crate) placed: bool,
-    /// How many statements mention it.
-    pub(crate) uses: u32,
+    /// The scope that it is placed in.
+    pub(crate) place: Option<u32>,
+    /// The only scope that it can be placed in; none for a name that nothing else has.
+    pub(crate) home: Option<u32>,
+    /// The scopes of the statements that mention it, before it is placed.
+    pub(crate) waiting: Vec<u32>,
     pub(crate) table: Option<Table>,
 }
 
@@ -82,12 +85,22 @@ pub(crate) struct RangeInfo {
     pub(super) members: BTreeMap<u64, u32>,
 }
 
+/// The number of a member of a range with this name. One that ends with a digit has none: `x10` is 10 behind `x`.
+fn number_behind<'n>(range: &str, member: &'n str) -> Option<&'n str> {
+    let number = member.strip_prefix(range)?;
+    let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    (digits && !ends_with_digit(range)).then_some(number)
+}
+
+/// Whether the members of a range with this name cannot be named.
+pub(crate) fn ends_with_digit(range: &str) -> bool {
+    range.ends_with(|c: char| c.is_ascii_digit())
+}
+
 impl RangeInfo {
     /// Whether a name is that of a member.
     pub(super) fn holds(&self, name: &str) -> bool {
-        let number = name.strip_prefix(self.name.as_str());
-        let number = number.filter(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-        match (self.count, number) {
+        match (self.count, number_behind(&self.name, name)) {
             (Some(count), Some(n)) => n.parse::<u64>().is_ok_and(|n| n < count),
             _ => false,
         }
@@ -97,6 +110,7 @@ impl RangeInfo {
 /// A scope that is open.
 #[derive(Default, Debug)]
 pub(crate) struct Scope {
+    pub(super) id: u32,
     pub(super) names: Vec<String>,
     pub(super) ranges: Vec<u32>,
 }
@@ -107,6 +121,13 @@ pub(super) struct Fresh {
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
     pub(super) count: u32,
+}
+
+impl Fresh {
+    /// Whether a name is, or can become, that of such a register.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        number_behind(&self.prefix, name).is_some()
+    }
 }
 
 /// The function as far as it is made.
@@ -124,6 +145,8 @@ pub(crate) struct Body {
     /// What each name means here, the innermost scope last.
     pub(crate) names: BTreeMap<String, Vec<(usize, Meaning)>>,
     pub(super) scopes: Vec<Scope>,
+    /// The scope around each scope there was, by their numbers.
+    pub(super) outer: Vec<u32>,
     pub(super) ranges: Vec<RangeInfo>,
     pub(super) fresh: Vec<Fresh>,
     /// Where the fresh registers of each type are.
@@ -151,10 +174,59 @@ impl Body {
         for mention in self.mentions.drain(..) {
             if let Mention::Label(l) = mention
                 && let Some(label) = self.labels.get_mut(l as usize)
+                && label.place.is_none()
             {
-                label.uses = label.uses.saturating_sub(1);
+                label.waiting.pop();
             }
         }
+    }
+
+    /// Whether a statement can mention a label here: it is to be placed, or its scope is open.
+    pub(crate) fn reaches(&self, label: &LabelInfo) -> bool {
+        let open = |id| self.scopes.iter().any(|s| s.id == id);
+        label.visible && label.place.is_none_or(open)
+    }
+
+    /// A statement mentions a label.
+    pub(crate) fn wait(&mut self, label: u32) {
+        let scope = self.scope();
+        if let Some(label) = self.labels.get_mut(label as usize)
+            && label.place.is_none()
+        {
+            label.waiting.push(scope);
+        }
+    }
+
+    /// The number of the scope that is open.
+    pub(super) fn scope(&self) -> u32 {
+        self.scopes.last().map_or(0, |s| s.id)
+    }
+
+    pub(super) fn push_scope(&mut self) {
+        let (id, outer) = (self.outer.len() as u32, self.scope());
+        self.outer.push(outer);
+        self.scopes.push(Scope {
+            id,
+            ..Scope::default()
+        });
+    }
+
+    /// Whether one scope is another one or inside of it.
+    pub(super) fn is_inside(&self, mut scope: u32, of: u32) -> bool {
+        // Inner scopes have larger numbers.
+        while scope > of {
+            scope = self.outer.get(scope as usize).copied().unwrap_or(0);
+        }
+        scope == of
+    }
+
+    /// Whether a name means something here that the function declared.
+    pub(crate) fn means(&self, name: &str) -> bool {
+        let in_fresh = |f: &Fresh| f.holds(name);
+        let in_range = |r: &RangeInfo| r.is_open && r.holds(name);
+        self.names.contains_key(name)
+            || self.fresh.iter().any(in_fresh)
+            || self.ranges.iter().any(in_range)
     }
 
     pub(super) fn indent(&mut self) {

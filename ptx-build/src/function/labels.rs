@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use ptx_ir::Code;
 use ptx_isa::Directive;
 
-use super::body::{LabelInfo, Scope, Table};
+use super::body::{LabelInfo, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
@@ -37,17 +37,19 @@ impl FunctionBuilder<'_> {
     /// A label with a name, to be placed in the scope that is open.
     pub fn named_label(&mut self, name: &str) -> Result<Label, Error> {
         self.claim(name, Meaning::Label(self.body.labels.len() as u32))?;
-        Ok(self.push_label(name.to_string(), None))
+        let home = self.body.scope();
+        Ok(self.push_label(name.to_string(), Some(home)))
     }
 
-    pub(super) fn push_label(&mut self, name: String, table: Option<Table>) -> Label {
+    fn push_label(&mut self, name: String, home: Option<u32>) -> Label {
         let index = self.body.labels.len() as u32;
         self.body.labels.push(LabelInfo {
             name,
             visible: true,
-            placed: table.is_some(),
-            uses: 0,
-            table,
+            place: None,
+            home,
+            waiting: Vec::new(),
+            table: None,
         });
         Label {
             owner: self.body.owner,
@@ -57,7 +59,7 @@ impl FunctionBuilder<'_> {
 
     /// Places a label: jumps to it come here.
     pub fn place(&mut self, label: Label) -> Result<(), Error> {
-        let known = self.body.labels.get_mut(label.index as usize);
+        let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
             let (past, place) = (&self.module.tables.past, &self.body.name);
             return Err(past.refuse(Handle::Label(label), Some(place)));
@@ -65,13 +67,27 @@ impl FunctionBuilder<'_> {
         if !info.visible {
             return Err(hidden("label", &info.name));
         }
-        if info.placed {
+        if info.place.is_some() {
             let message = format!("the label `{}` is placed already", info.name);
             let help = "a label stands in one place: make another one with `label`";
             return Err(Error::new(Kind::Duplicate, message, help));
         }
-        info.placed = true;
+        let here = self.body.scope();
+        let mut waiting = info.waiting.iter();
+        if info.home.is_some_and(|home| home != here)
+            || !waiting.all(|scope| self.body.is_inside(*scope, here))
+        {
+            let message = format!(
+                "the label `{}` cannot be placed in this scope: it was named in another one, or a statement outside mentions it",
+                info.name
+            );
+            let help = "place it where the scope is closed: what is inside a scope cannot be jumped to from outside";
+            return Err(Error::new(Kind::Scope, message, help).code_is(Code::LabelOutOfScope));
+        }
         let text = format!("{}:", info.name);
+        if let Some(info) = self.body.labels.get_mut(label.index as usize) {
+            info.place = Some(here);
+        }
         self.label_line(&text);
         Ok(())
     }
@@ -191,7 +207,7 @@ impl FunctionBuilder<'_> {
     /// Opens a scope: `{`. What is declared in it is not visible outside.
     pub fn open(&mut self) {
         self.body.line("{");
-        self.body.scopes.push(Scope::default());
+        self.body.push_scope();
     }
 
     /// Closes the scope that was opened last: `}`.

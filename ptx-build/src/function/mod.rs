@@ -24,8 +24,8 @@ use crate::operand::{Func, IntoOperands, Label, Reg, Var};
 use crate::section;
 use crate::spelling;
 use crate::statement::Statement;
-use crate::writer::{Mention, Writer};
-pub(crate) use body::{Body, LabelInfo, Local, Meaning, RegisterInfo};
+use crate::writer::{Mention, Writer, early};
+pub(crate) use body::{Body, LabelInfo, Local, Meaning, RegisterInfo, ends_with_digit};
 use body::{Fresh, Scope};
 
 /// A comment may not begin another one.
@@ -78,6 +78,7 @@ impl<'m> FunctionBuilder<'m> {
             labels: Vec::new(),
             names: BTreeMap::new(),
             scopes: alloc::vec![Scope::default()],
+            outer: alloc::vec![0],
             ranges: Vec::new(),
             fresh: Vec::new(),
             fresh_of: [None; ScalarType::COUNT],
@@ -263,8 +264,12 @@ impl<'m> FunctionBuilder<'m> {
     fn check_header(&self, interface: &Interface, inside: &str) -> Result<String, Error> {
         let header = interface.header(self.body.kind, &self.body.name)?;
         let mut text = format!("{header}\n{{\n{inside}}}\n");
-        let whole = format!("{}{text}", self.module.tables.header);
-        let start = self.module.tables.header.len();
+        let tables = &self.module.tables;
+        let known = tables.functions.get(self.func.index as usize);
+        // It has to agree with what was said of it before.
+        let declared = known.map_or("", |f| &f.declared);
+        let start = tables.header.len() + declared.len() + 1;
+        let whole = format!("{}{declared}\n{text}", tables.header);
         match judge::errors(&whole, start, start + text.len()) {
             Ok(_) => {
                 text.truncate(text.len().saturating_sub("}\n".len()));
@@ -301,10 +306,7 @@ impl<'m> FunctionBuilder<'m> {
 
     fn claim_at(&mut self, name: &str, meaning: Meaning, depth: usize) -> Result<(), Error> {
         spelling::name(name)?;
-        let in_fresh = |f: &Fresh| {
-            let number = name.strip_prefix(f.prefix.as_str());
-            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        };
+        let in_fresh = |f: &Fresh| f.holds(name);
         let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
         let scope = self.body.scopes.get(depth.wrapping_sub(1));
         let mut ranges = scope.map_or(&[][..], |s| &s.ranges).iter();
@@ -385,9 +387,10 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Declares a variable here, in the scope that is open; the handle is that of its first name.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
+        declaration.has_members()?;
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
-        first.ok_or_else(no_variables)
+        first.ok_or_else(|| no_variables(""))
     }
 
     /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
@@ -423,10 +426,8 @@ impl<'m> FunctionBuilder<'m> {
         let all = all?;
         self.body.line(&text);
         for mention in mentions {
-            if let Mention::Label(l) = mention
-                && let Some(label) = self.body.labels.get_mut(l as usize)
-            {
-                label.uses += 1;
+            if let Mention::Label(l) = mention {
+                self.body.wait(l);
             }
         }
         Ok(all)
@@ -460,7 +461,7 @@ impl<'m> FunctionBuilder<'m> {
         let mut n = self.body.locals.len();
         loop {
             let name = format!("{stem}{n}");
-            if !self.body.names.contains_key(&name) && !self.module.tables.names.contains(&name) {
+            if !self.body.means(&name) && !self.module.tables.names.contains(&name) {
                 return name;
             }
             n += 1;
@@ -694,7 +695,7 @@ impl<'m> FunctionBuilder<'m> {
             Err(error) => {
                 self.reset(mark);
                 if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
-                    label.uses = 0;
+                    label.waiting.clear();
                 }
                 Err(error)
             }
@@ -752,13 +753,25 @@ impl<'m> FunctionBuilder<'m> {
             let help = "`close` closes it";
             return Err(self.lost(Error::new(Kind::Scope, message, help)));
         }
-        if let Some(label) = self.body.labels.iter().find(|l| l.uses > 0 && !l.placed) {
+        if let Some(label) = self
+            .body
+            .labels
+            .iter()
+            .find(|l| !l.waiting.is_empty() && l.place.is_none())
+        {
             let message = format!(
                 "the label `{}` is used in `{}` and placed nowhere",
                 label.name, self.body.name
             );
             let help = "`place` puts it before the statement that it is to lead to";
             return Err(self.lost(Error::new(Kind::Unplaced, message, help)));
+        }
+        // A name of the module that was given after a jump to the label.
+        let names = &self.module.tables.names;
+        let early_one = |l: &&LabelInfo| !l.waiting.is_empty() && names.contains(&l.name);
+        if let Some(label) = self.body.labels.iter().find(early_one) {
+            let error = early(&label.name);
+            return Err(self.lost(error));
         }
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();

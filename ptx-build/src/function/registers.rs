@@ -10,7 +10,7 @@ use ptx_ir::Code;
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::body::{Fresh, RangeInfo, RegisterInfo};
-use super::{FunctionBuilder, Meaning};
+use super::{FunctionBuilder, Meaning, ends_with_digit};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
 use crate::error::{Error, Kind};
 use crate::foreign::Handle;
@@ -23,7 +23,7 @@ fn no_member(name: &str, number: u64) -> Error {
     Error::new(
         Kind::Argument,
         format!("`{name}` has no register {number}"),
-        "the registers of a range count from 0 up to one below its size; a plain name has number 0 alone",
+        "the registers of a range count from 0 up to one below its size, and its name ends with no digit; a plain name has number 0 alone",
     )
     .code_is(Code::OutsideRange)
 }
@@ -64,6 +64,9 @@ impl FunctionBuilder<'_> {
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
         let mut prefix = prefix(ty);
         let taken = |prefix: &str| {
+            if self.body.ranges.iter().any(|r| r.name == prefix) {
+                return true;
+            }
             let names = &self.body.names;
             let mut alike = names
                 .range(prefix.to_string()..)
@@ -151,6 +154,7 @@ impl FunctionBuilder<'_> {
             return Err(Error::new(Kind::Argument, message, help).code_is(Code::BadCount));
         }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
+        declaration.has_members()?;
         let all = self.registers(&declaration)?;
         let Some(&range) = all.first() else {
             return Err(no_member(name, 0));
@@ -292,7 +296,8 @@ impl FunctionBuilder<'_> {
         if let Some(&index) = info.members.get(&number) {
             return Ok(Reg { owner, index });
         }
-        if info.count.is_none_or(|count| number >= count) {
+        let unnamed = info.count.is_some() && ends_with_digit(&info.name);
+        if unnamed || info.count.is_none_or(|count| number >= count) {
             return Err(no_member(&info.name, number));
         }
         let name = format!("{}{number}", info.name);
