@@ -195,6 +195,7 @@ impl FunctionBuilder<'_> {
         let end = start + text.len();
         let module = judge::errors(&whole, start, end)
             .map_err(|found| Error::illegal(text.clone(), found))?;
+        self.module.tables.fix(&self.body.mentions);
         let called = |register: &str| {
             let operand = names.iter().find(|(_, t)| t == register);
             operand.map_or(register, |(n, _)| n).to_string()

@@ -145,7 +145,9 @@ pub(crate) fn write_init(
         }
         Init::Function(func) => {
             let name = &scope.tables.func(*func, scope.place())?.name;
-            scope.is_shown("function", name)?;
+            if scope.body.is_some_and(|b| b.hides(name, func.index)) {
+                return Err(hidden("function", name));
+            }
             mentions.push(Mention::Func(func.index));
             write!(out, "{name}")
         }

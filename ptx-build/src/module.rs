@@ -7,7 +7,9 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_ir::{Code, EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures};
+use ptx_ir::{
+    Code, EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures, Symbol,
+};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::declaration::Declaration;
@@ -38,6 +40,8 @@ pub(crate) struct Function {
     /// The last declaration of it without a body; empty where there is none.
     pub(crate) declared: String,
     is_defined: bool,
+    /// Whether statements were judged by its interface since it was declared or begun.
+    is_fixed: bool,
 }
 
 /// What was declared so far, and what is known of statements.
@@ -84,6 +88,33 @@ impl Tables {
         known
             .filter(|_| func.owner == self.owner)
             .ok_or_else(|| self.past.refuse(Handle::Func(func), place))
+    }
+
+    /// Statements were judged that mention these.
+    pub(crate) fn fix(&mut self, mentions: &[Mention]) {
+        for mention in mentions {
+            if let Mention::Func(f) = mention
+                && let Some(f) = self.functions.get_mut(*f as usize)
+            {
+                f.is_fixed = true;
+            }
+        }
+    }
+
+    /// Refuses to change an interface that statements were judged by.
+    pub(crate) fn can_change(&self, func: Func) -> Result<(), Error> {
+        match self.functions.get(func.index as usize) {
+            Some(f) if f.is_fixed => Err(Error::new(
+                Kind::Argument,
+                format!(
+                    "`{}` is mentioned already with the interface that it had",
+                    f.name
+                ),
+                "say what it takes and returns before statements mention it",
+            )
+            .code_is(Code::Prototype)),
+            _ => Ok(()),
+        }
     }
 
     /// A variable as a declaration, for statements that mention it.
@@ -328,16 +359,24 @@ impl ModuleBuilder {
     /// Adds text as an item of the module, a debug section say, if it is legal alone.
     pub fn item(&mut self, text: &str) -> Result<(), Error> {
         let head = self.tables.header.len();
-        self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
+        let module = self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
+        let name = |s: &Symbol| match s.number {
+            Some(n) => format!("{}{n}", module.name(s.name)),
+            None => module.name(s.name).to_string(),
+        };
+        let names: Vec<String> = module.symbols.iter().map(|(_, s)| name(s)).collect();
+        if let Some(name) = names.iter().find(|n| self.tables.names.contains(*n)) {
+            return Err(taken(name));
+        }
+        self.tables.names.extend(names);
         self.text.push_str(text.trim_end());
         self.text.push('\n');
         Ok(())
     }
 
     /// Refuses an item that is not legal behind the header.
-    fn verify(&self, whole: &str, start: usize, text: &str) -> Result<(), Error> {
+    fn verify(&self, whole: &str, start: usize, text: &str) -> Result<Module, Error> {
         crate::judge::errors(whole, start, start + text.len())
-            .map(|_| ())
             .map_err(|found| Error::illegal(text.to_string(), found))
     }
 
@@ -460,6 +499,7 @@ impl ModuleBuilder {
             interface,
             declared: String::new(),
             is_defined: false,
+            is_fixed: false,
         });
         self.tables.by_name.insert(name.to_string(), index);
         Ok(Func {
@@ -547,6 +587,7 @@ impl ModuleBuilder {
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.interface = Interface::default();
             f.is_defined = true;
+            f.is_fixed = false;
         }
         Ok(FunctionBuilder::new(self, func, kind, &name))
     }

@@ -259,7 +259,7 @@ impl Writer<'_> {
         let Some(info) = known.filter(|_| func.owner == self.tables.owner) else {
             return self.foreign(Handle::Func(func));
         };
-        if self.body.means(&info.name) {
+        if self.body.hides(&info.name, func.index) {
             return self.hidden("function", &info.name);
         }
         self.body.text.push_str(&info.name);

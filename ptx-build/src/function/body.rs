@@ -68,6 +68,8 @@ pub(crate) enum Meaning {
     Label(u32),
     /// A member of a range of registers that nothing mentioned yet.
     Member,
+    /// A function that is declared here, by its number in the module.
+    Function(u32),
 }
 
 /// Registers that were declared as a range, `%r<100>`, or by a plain name.
@@ -218,6 +220,14 @@ impl Body {
             scope = self.outer.get(scope as usize).copied().unwrap_or(0);
         }
         scope == of
+    }
+
+    /// Whether the name of a function of the module means something else here.
+    pub(crate) fn hides(&self, name: &str, function: u32) -> bool {
+        match self.names.get(name).and_then(|m| m.last()) {
+            Some((_, Meaning::Function(f))) => *f != function,
+            _ => self.means(name),
+        }
     }
 
     /// Whether a name means something here that the function declared.

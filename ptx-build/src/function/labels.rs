@@ -189,7 +189,16 @@ impl FunctionBuilder<'_> {
     fn place_table(&mut self, label: Label, text: String) -> Result<(), Error> {
         let mentions = self.body.mentions.clone();
         let name = self.name_of_label(label).to_string();
+        let known = self.body.labels.get(label.index as usize);
+        let is_place =
+            known.is_some_and(|l| label.owner == self.body.owner && !l.waiting.is_empty());
         let placed = match name.is_empty() {
+            _ if is_place => Err(Error::new(
+                Kind::Argument,
+                format!("the label `{name}` is mentioned as a place to jump to, and cannot be a table"),
+                "make another label for the table, and place it before the statements that mention it",
+            )
+            .code_is(Code::LateDeclaration)),
             true => Ok(()),
             false => self.check(&format!("{name}: {text}"), &mentions),
         };

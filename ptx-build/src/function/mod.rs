@@ -147,6 +147,7 @@ impl<'m> FunctionBuilder<'m> {
     /// Says at once what is to stand before the body. Results and parameters that are registers or have no name get no handle;
     /// [`local`](Self::local) and [`local_reg`](Self::local_reg) find the others by their names.
     pub fn set_interface(&mut self, interface: Interface) -> Result<(), Error> {
+        self.module.tables.can_change(self.func)?;
         self.check_interface(&interface)?;
         for (declaration, param) in (interface.returns.iter().map(|d| (d, false)))
             .chain(interface.params.iter().map(|d| (d, true)))
@@ -239,6 +240,7 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Whether a parameter or result is legal with no other beside it.
     fn check_part(&self, declaration: &Declaration, param: bool) -> Result<(), Error> {
+        self.module.tables.can_change(self.func)?;
         let (name, kind) = (declaration.name(), self.body.kind);
         if !param && kind == FunctionKind::Entry {
             return Err(no_results(&self.body.name, name));
@@ -308,8 +310,8 @@ impl<'m> FunctionBuilder<'m> {
         spelling::name(name)?;
         let in_fresh = |f: &Fresh| f.holds(name);
         let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
-        let scope = self.body.scopes.get(depth.wrapping_sub(1));
-        let mut ranges = scope.map_or(&[][..], |s| &s.ranges).iter();
+        let scopes = self.body.scopes.get(depth.wrapping_sub(1)..);
+        let mut ranges = scopes.unwrap_or_default().iter().flat_map(|s| &s.ranges);
         let in_range = |r: &u32| {
             self.body
                 .ranges
@@ -356,7 +358,7 @@ impl<'m> FunctionBuilder<'m> {
                     l.visible = visible;
                 }
             }
-            Meaning::Member => {}
+            Meaning::Member | Meaning::Function(_) => {}
         }
     }
 
@@ -370,7 +372,9 @@ impl<'m> FunctionBuilder<'m> {
         is_parameter: bool,
     ) -> Result<Var, Error> {
         let index = self.body.locals.len() as u32;
-        self.claim(name, Meaning::Local(index))?;
+        // Parameters are of the whole function.
+        let depth = if is_parameter { 1 } else { self.body.depth() };
+        self.claim_at(name, Meaning::Local(index), depth)?;
         let class = self.module.tables.class(class);
         self.body.locals.push(Local {
             name: name.to_string(),
@@ -446,7 +450,17 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         interface: Interface,
     ) -> Result<Func, Error> {
+        let last = self.body.names.get(name).and_then(|m| m.last()).copied();
+        let depth = self.body.depth();
+        let here = match last {
+            Some((d, Meaning::Function(f))) => (d == depth).then_some(f),
+            _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
+            _ => None,
+        };
         let (func, text) = self.module.declaration_of(kind, name, interface)?;
+        if here.is_none() {
+            self.enter(name, Meaning::Function(func.index), depth);
+        }
         self.body.abandon();
         // Its parameters stand on lines of their own.
         self.body.indent();
@@ -651,6 +665,9 @@ impl<'m> FunctionBuilder<'m> {
         if let Some(entry) = legal.get_mut(key) {
             *entry = result.is_ok();
         }
+        if result.is_ok() {
+            self.module.tables.fix(&self.body.mentions);
+        }
         result
     }
 
@@ -674,7 +691,9 @@ impl<'m> FunctionBuilder<'m> {
     pub(crate) fn check(&mut self, text: &str, mentions: &[Mention]) -> Result<(), Error> {
         self.body.mentions.clear();
         self.body.mentions.extend_from_slice(mentions);
-        self.judge_text(text)
+        self.judge_text(text)?;
+        self.module.tables.fix(mentions);
+        Ok(())
     }
 
     pub(crate) fn any_writer(&mut self) -> Writer<'_> {

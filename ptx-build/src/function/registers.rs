@@ -125,7 +125,8 @@ impl FunctionBuilder<'_> {
         parameter: bool,
     ) -> Result<Reg, Error> {
         let index = self.body.registers.len() as u32;
-        self.claim(name, Meaning::Register(index))?;
+        let depth = if parameter { 1 } else { self.body.depth() };
+        self.claim_at(name, Meaning::Register(index), depth)?;
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(name);
         Ok(self.push_register(start, ty, vector, parameter))

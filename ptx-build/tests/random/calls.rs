@@ -29,6 +29,8 @@ pub(crate) enum Event {
 pub(crate) struct Log {
     pub(crate) counts: BTreeMap<&'static str, (usize, usize)>,
     pub(crate) functions: BTreeMap<String, Vec<Event>>,
+    /// Whether a function was given up.
+    pub(crate) lost: bool,
 }
 
 impl Log {
