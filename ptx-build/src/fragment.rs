@@ -114,7 +114,10 @@ fn declares(module: &Module, start: usize, end: usize) -> bool {
     bodies.any(|body| {
         body.statements().any(|(stmt, statement)| {
             let at = body.source_span(stmt).start as usize;
-            let names = matches!(statement, Statement::Decl(_) | Statement::Label(_));
+            let names = matches!(
+                statement,
+                Statement::Decl(_) | Statement::Label(_) | Statement::Function(_)
+            );
             names && start <= at && at < end
         })
     })

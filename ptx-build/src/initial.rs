@@ -9,7 +9,7 @@ use core::fmt::Write as _;
 use crate::error::{Error, Kind};
 use crate::foreign::Handle;
 use crate::function::Body;
-use crate::module::Tables;
+use crate::module::{Tables, later};
 use crate::number::Number;
 use crate::operand::{Func, Label, Var};
 use crate::spelling;
@@ -144,7 +144,14 @@ pub(crate) fn write_init(
             Ok(())
         }
         Init::Function(func) => {
-            let name = &scope.tables.func(*func, scope.place())?.name;
+            let known = scope.tables.func(*func, scope.place())?;
+            let name = &known.name;
+            if scope
+                .body
+                .is_some_and(|b| !b.knows(func.index, known.written))
+            {
+                return Err(later(name));
+            }
             if scope.body.is_some_and(|b| b.hides(name, func.index)) {
                 return Err(hidden("function", name));
             }

@@ -42,6 +42,18 @@ pub(crate) struct Function {
     is_defined: bool,
     /// Whether statements were judged by its interface since it was declared or begun.
     is_fixed: bool,
+    pub(crate) written: Written,
+}
+
+/// From where on a name of the module is known, in the order of the text.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Written {
+    /// In its own body, until that is finished.
+    Begun,
+    /// In a scope of another function, until that is finished.
+    Inside { owner: u32, scope: u32 },
+    /// Everywhere.
+    Before,
 }
 
 /// What was declared so far, and what is known of statements.
@@ -85,9 +97,12 @@ impl Tables {
     /// A function of this module, used in a function or outside.
     pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, Error> {
         let known = self.functions.get(func.index as usize);
-        known
-            .filter(|_| func.owner == self.owner)
-            .ok_or_else(|| self.past.refuse(Handle::Func(func), place))
+        let known = known.filter(|_| func.owner == self.owner);
+        let known = known.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
+        match (place, known.written) {
+            (None, Written::Begun | Written::Inside { .. }) => Err(later(&known.name)),
+            _ => Ok(known),
+        }
     }
 
     /// Statements were judged that mention these.
@@ -159,6 +174,17 @@ fn taken(name: &str) -> Error {
         format!("the module has a `{name}` already"),
         "give it another name; a function that was declared is begun with `define`",
     )
+}
+
+/// A function whose text comes behind what mentions it.
+#[cold]
+pub(crate) fn later(function: &str) -> Error {
+    Error::new(
+        Kind::Unplaced,
+        format!("`{function}` is begun and not finished, and stands behind what mentions it"),
+        "declare it before with `declare_func`, and begin it with `define`",
+    )
+    .code_is(Code::LateDeclaration)
 }
 
 #[cold]
@@ -500,6 +526,7 @@ impl ModuleBuilder {
             declared: String::new(),
             is_defined: false,
             is_fixed: false,
+            written: Written::Begun,
         });
         self.tables.by_name.insert(name.to_string(), index);
         Ok(Func {
@@ -533,6 +560,9 @@ impl ModuleBuilder {
         interface: Interface,
     ) -> Result<Func, Error> {
         let (func, text) = self.declaration_of(kind, name, interface)?;
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.written = Written::Before;
+        }
         self.text.push_str(&text);
         self.text.push('\n');
         Ok(func)
@@ -556,6 +586,9 @@ impl ModuleBuilder {
         let before = known.and_then(|f| self.tables.functions.get(f as usize));
         let before = match before {
             Some(f) if f.kind != kind => return Err(taken(name)),
+            Some(f) if f.is_defined && f.written == Written::Before => {
+                format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
+            }
             Some(f) if f.declared.is_empty() => format!("{};", f.interface.header(f.kind, name)?),
             Some(f) => f.declared.clone(),
             None => String::new(),
@@ -577,7 +610,9 @@ impl ModuleBuilder {
 
     /// Begins the body of a function that was declared; its parameters and results have to be added again.
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, Error> {
-        let known = self.tables.func(func, None)?;
+        let known = self.tables.functions.get(func.index as usize);
+        let known = known.filter(|_| func.owner == self.tables.owner);
+        let known = known.ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?;
         let (kind, name) = (known.kind, known.name.clone());
         if known.is_defined {
             let message = format!("`{name}` has a body already");
@@ -598,8 +633,14 @@ impl ModuleBuilder {
         entry.or_insert_with(|| function.to_string());
     }
 
-    pub(crate) fn add_text(&mut self, text: &str) {
+    /// A function is finished: what it declared inside is known from now on, as it is itself.
+    pub(crate) fn add_function_text(&mut self, functions: &[u32], text: &str) {
         self.text.push_str(text);
+        for function in functions {
+            if let Some(f) = self.tables.functions.get_mut(*function as usize) {
+                f.written = Written::Before;
+            }
+        }
     }
 
     /// The text of the module so far.

@@ -31,6 +31,12 @@ pub(crate) fn no_constant(text: &str) -> Error {
 /// Refuses what is no name.
 pub(crate) fn name(text: &str) -> Result<(), Error> {
     let bytes = text.as_bytes();
+    if text == "WARP_SZ" {
+        let message = format!("`{text}` is a constant of the language and cannot be declared");
+        return Err(
+            Error::new(Kind::Spelling, message, "take another name").code_is(Code::ReservedName)
+        );
+    }
     if scan::starts_ident(bytes, 0) && scan::ident_end(bytes, 0) == bytes.len() && text != "_" {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use ptx_isa::SpecialReg;
 use crate::error::{Error, Kind};
 use crate::foreign::Handle;
 use crate::function::Body;
-use crate::module::Tables;
+use crate::module::{Tables, later};
 use crate::operand::{Func, Label, Reg, Var};
 
 /// Something declared that a statement mentions.
@@ -152,6 +152,10 @@ impl Writer<'_> {
     }
 
     pub(crate) fn special(&mut self, register: SpecialReg) {
+        let name = register.text();
+        if self.body.means(name) || self.tables.names.contains(name) {
+            return self.hidden("special register", name);
+        }
         self.push(register.text());
         self.key(code::SPECIAL);
         self.key_bytes(&(register.index() as u16).to_le_bytes());
@@ -259,6 +263,10 @@ impl Writer<'_> {
         let Some(info) = known.filter(|_| func.owner == self.tables.owner) else {
             return self.foreign(Handle::Func(func));
         };
+        if !self.body.knows(func.index, info.written) {
+            let error = later(&info.name);
+            return self.fail(error);
+        }
         if self.body.hides(&info.name, func.index) {
             return self.hidden("function", &info.name);
         }

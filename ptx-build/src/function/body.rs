@@ -9,6 +9,7 @@ use ptx_ir::FunctionKind;
 use ptx_isa::ScalarType;
 
 use crate::error::{Error, Kind};
+use crate::module::Written;
 use crate::operand::Reg;
 use crate::writer::Mention;
 
@@ -149,6 +150,8 @@ pub(crate) struct Body {
     pub(super) scopes: Vec<Scope>,
     /// The scope around each scope there was, by their numbers.
     pub(super) outer: Vec<u32>,
+    /// The functions that are declared inside of it.
+    pub(super) declared: Vec<u32>,
     pub(super) ranges: Vec<RangeInfo>,
     pub(super) fresh: Vec<Fresh>,
     /// Where the fresh registers of each type are.
@@ -222,12 +225,30 @@ impl Body {
         scope == of
     }
 
+    /// Whether a function of the module is declared before this place.
+    pub(crate) fn knows(&self, function: u32, written: Written) -> bool {
+        match written {
+            Written::Before => true,
+            Written::Begun => function == self.function,
+            Written::Inside { owner, scope } => {
+                let is_open = self.scopes.iter().any(|s| s.id == scope);
+                function == self.function || (owner == self.owner && is_open)
+            }
+        }
+    }
+
     /// Whether the name of a function of the module means something else here.
     pub(crate) fn hides(&self, name: &str, function: u32) -> bool {
         match self.names.get(name).and_then(|m| m.last()) {
             Some((_, Meaning::Function(f))) => *f != function,
             _ => self.means(name),
         }
+    }
+
+    /// Whether there are registers in a range of this name.
+    pub(super) fn has_range(&self, name: &str) -> bool {
+        let mut ranges = self.ranges.iter().filter(|r| r.is_open);
+        self.fresh.iter().any(|f| f.prefix == name) || ranges.any(|r| r.name == name)
     }
 
     /// Whether a name means something here that the function declared.

@@ -84,9 +84,16 @@ impl FunctionBuilder<'_> {
             let help = "place it where the scope is closed: what is inside a scope cannot be jumped to from outside";
             return Err(Error::new(Kind::Scope, message, help).code_is(Code::LabelOutOfScope));
         }
-        let text = format!("{}:", info.name);
+        let name = info.name.clone();
+        let text = format!("{name}:");
+        let depth = self.body.depth();
+        if info.home.is_none() && depth > 1 {
+            // Its name means nothing else in the scope.
+            self.enter(&name, Meaning::Label(label.index), depth);
+        }
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
             info.place = Some(here);
+            info.visible = true;
         }
         self.label_line(&text);
         Ok(())

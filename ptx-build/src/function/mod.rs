@@ -11,14 +11,14 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use ptx_ir::{Code, FunctionKind, Linkage};
-use ptx_isa::{Directive, ScalarType, StateSpace};
+use ptx_isa::{Directive, ScalarType, SpecialReg, StateSpace};
 
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
 use crate::initial::Scope as Names;
 use crate::interface::{Interface, pragma};
 use crate::judge;
-use crate::module::{ModuleBuilder, next_owner, no_variables};
+use crate::module::{ModuleBuilder, Written, next_owner, no_variables};
 use crate::number::Number;
 use crate::operand::{Func, IntoOperands, Label, Reg, Var};
 use crate::section;
@@ -79,6 +79,7 @@ impl<'m> FunctionBuilder<'m> {
             names: BTreeMap::new(),
             scopes: alloc::vec![Scope::default()],
             outer: alloc::vec![0],
+            declared: Vec::new(),
             ranges: Vec::new(),
             fresh: Vec::new(),
             fresh_of: [None; ScalarType::COUNT],
@@ -149,6 +150,22 @@ impl<'m> FunctionBuilder<'m> {
     pub fn set_interface(&mut self, interface: Interface) -> Result<(), Error> {
         self.module.tables.can_change(self.func)?;
         self.check_interface(&interface)?;
+        let own = self.module.tables.functions.get(self.func.index as usize);
+        if own.is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty()) {
+            let message = format!("`{}` has parameters or results already", self.body.name);
+            let help =
+                "say all of them at once, or one after the other with `add_param` and `result`";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Prototype));
+        }
+        let parts = interface.returns.iter().chain(&interface.params);
+        let mut names: Vec<&str> = parts.map(Declaration::name).filter(|n| *n != "_").collect();
+        for name in &names {
+            self.can_claim(name, 1)?;
+        }
+        names.sort_unstable();
+        if let Some([name, _]) = names.array_windows().find(|[a, b]| a == b) {
+            return Err(self.duplicate(name));
+        }
         for (declaration, param) in (interface.returns.iter().map(|d| (d, false)))
             .chain(interface.params.iter().map(|d| (d, true)))
         {
@@ -232,6 +249,11 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     fn interface_part(&mut self, declaration: Declaration, param: bool) -> Result<Var, Error> {
+        if declaration.space == StateSpace::Reg {
+            let message = format!("`{}` is a register", declaration.name());
+            let help = "`register_param` adds parameters and results that are registers";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Parameter));
+        }
         self.check_part(&declaration, param)?;
         let var = self.add_part(&declaration, param)?;
         self.push_part(declaration, param);
@@ -306,7 +328,24 @@ impl<'m> FunctionBuilder<'m> {
         self.claim_at(name, meaning, 1)
     }
 
+    /// Gives a parameter its name: in the whole function, also before what was made so far.
+    fn claim_parameter(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+        let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
+        let taken = is_special || self.module.tables.names.contains(name);
+        if taken && self.body.committed > 0 {
+            return Err(self.duplicate(name));
+        }
+        self.claim_outside(name, meaning)
+    }
+
     fn claim_at(&mut self, name: &str, meaning: Meaning, depth: usize) -> Result<(), Error> {
+        self.can_claim(name, depth)?;
+        self.enter(name, meaning, depth);
+        Ok(())
+    }
+
+    /// Refuses what is no name, or has a meaning in the scope at this depth or in one inside of it.
+    fn can_claim(&self, name: &str, depth: usize) -> Result<(), Error> {
         spelling::name(name)?;
         let in_fresh = |f: &Fresh| f.holds(name);
         let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
@@ -324,7 +363,6 @@ impl<'m> FunctionBuilder<'m> {
         {
             return Err(self.duplicate(name));
         }
-        self.enter(name, meaning, depth);
         Ok(())
     }
 
@@ -372,9 +410,10 @@ impl<'m> FunctionBuilder<'m> {
         is_parameter: bool,
     ) -> Result<Var, Error> {
         let index = self.body.locals.len() as u32;
-        // Parameters are of the whole function.
-        let depth = if is_parameter { 1 } else { self.body.depth() };
-        self.claim_at(name, Meaning::Local(index), depth)?;
+        match is_parameter {
+            true => self.claim_parameter(name, Meaning::Local(index))?,
+            false => self.claim(name, Meaning::Local(index))?,
+        }
         let class = self.module.tables.class(class);
         self.body.locals.push(Local {
             name: name.to_string(),
@@ -415,10 +454,11 @@ impl<'m> FunctionBuilder<'m> {
         let mut members: Vec<(String, String, String)> = Vec::new();
         for name in declaration.names() {
             let class = declaration.class(name)?;
+            if name.count.is_some() && self.body.has_range(&name.text) {
+                return Err(self.duplicate(&name.text));
+            }
             for member in name.members()? {
-                if self.is_taken(&member) {
-                    return Err(self.duplicate(&member));
-                }
+                self.can_claim(&member, self.body.depth())?;
                 let bare = declaration.bare(name, &member)?;
                 members.push((member, bare, class.clone()));
             }
@@ -460,6 +500,12 @@ impl<'m> FunctionBuilder<'m> {
         let (func, text) = self.module.declaration_of(kind, name, interface)?;
         if here.is_none() {
             self.enter(name, Meaning::Function(func.index), depth);
+        }
+        let (owner, scope) = (self.body.owner, self.body.scope());
+        let known = self.module.tables.functions.get_mut(func.index as usize);
+        if let Some(f) = known.filter(|f| f.written != Written::Before) {
+            f.written = Written::Inside { owner, scope };
+            self.body.declared.push(func.index);
         }
         self.body.abandon();
         // Its parameters stand on lines of their own.
@@ -805,7 +851,8 @@ impl<'m> FunctionBuilder<'m> {
         };
         text.push_str(&self.body.text);
         text.push_str("}\n");
-        self.module.add_text(&text);
+        self.body.declared.push(self.func.index);
+        self.module.add_function_text(&self.body.declared, &text);
         Ok(self.func)
     }
 

@@ -125,8 +125,10 @@ impl FunctionBuilder<'_> {
         parameter: bool,
     ) -> Result<Reg, Error> {
         let index = self.body.registers.len() as u32;
-        let depth = if parameter { 1 } else { self.body.depth() };
-        self.claim_at(name, Meaning::Register(index), depth)?;
+        match parameter {
+            true => self.claim_parameter(name, Meaning::Register(index))?,
+            false => self.claim(name, Meaning::Register(index))?,
+        }
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(name);
         Ok(self.push_register(start, ty, vector, parameter))

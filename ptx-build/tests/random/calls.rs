@@ -201,7 +201,7 @@ pub(crate) fn of_function(
         3 if d.one_in(4) => drop(log.note("interface", k.set_interface(interface(d, w)))),
         3 if d.one_in(8) => drop(k.linkage(linkage(d))),
         3 => drop(k.linkage(ptx_ir::Linkage::Visible)),
-        4 if d.one_in(2) => {}
+        4 if !d.one_in(6) => {}
         4 => match d.one_in(6) {
             true => drop(k.attribute(&attribute(d))),
             false => drop(k.directive(directive(d), &[1, 2, 3, 4][..d.below(5)])),
@@ -269,7 +269,8 @@ pub(crate) fn of_function(
             let text = d.text();
             k.comment(&text);
             k.trailing_comment(&text);
-            k.loc(d.below(4) as u32, d.below(9) as u32, 1);
+            let file = if d.one_in(30) { 7 } else { 1 };
+            k.loc(file, d.below(9) as u32, 1);
             drop(log.note(
                 "inlined",
                 k.loc_inlined(

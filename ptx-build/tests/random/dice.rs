@@ -89,7 +89,7 @@ impl Dice {
             ".address_size 32",
             "add.s32 %r1, %r1, 1;",
             "@p bra x;",
-            "$L_1:",
+            "$M_1:",
             "# 1 \"a\"",
             "x",
             "日本",

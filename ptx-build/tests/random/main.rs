@@ -15,8 +15,9 @@ mod dice;
 mod oracle;
 mod world;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -45,6 +46,7 @@ fn play(steps: &[Step], log: &mut Log) -> Result<Module, Error> {
     let (version, target) = TARGETS[choice.saturating_sub(11)];
     let mut m = ModuleBuilder::new(version, target);
     let mut w = World::new();
+    log.note("file", m.file(1, "a.cu"));
     let mut steps = steps.iter();
     while let Some(&(what, seed)) = steps.next() {
         let mut d = Dice::new(seed);
@@ -134,30 +136,23 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 #[test]
 fn nothing_panics_and_all_is_told() {
     let total: RefCell<BTreeMap<&'static str, (usize, usize)>> = RefCell::default();
-    let ends: RefCell<BTreeMap<String, usize>> = RefCell::default();
-    let played = runner(2000).run(&steps(), |steps| {
+    let modules = Cell::new(0);
+    let played = runner(800).run(&steps(), |steps| {
         let mut log = Log::default();
-        let end = match play(&steps, &mut log) {
+        match play(&steps, &mut log) {
             Ok(module) => {
                 hold(&module, &log);
-                "a module".to_string()
+                modules.set(modules.get() + 1);
             }
             Err(error) => {
                 oracle::error("the end", &error);
-                match error.kind() {
-                    // What is wrong was to be found by the call that did it, unless it is the header.
-                    Kind::Illegal if !log.lost => {
-                        let line = error.to_string();
-                        let is_header = line.starts_with("`.target");
-                        assert!(is_header, "found at the end: {line}\n{}", error.text());
-                        line
-                    }
-                    Kind::Illegal => "a function".into(),
-                    kind => format!("{kind:?}"),
-                }
+                // What is wrong was to be found by the call that did it, unless it is the header.
+                let early = error.kind() != Kind::Illegal
+                    || log.lost
+                    || error.to_string().starts_with("`.target");
+                assert!(early, "found at the end: {error}\n{}", error.text());
             }
-        };
-        *ends.borrow_mut().entry(end).or_default() += 1;
+        }
         for (call, (taken, refused)) in log.counts {
             let mut total = total.borrow_mut();
             let count = total.entry(call).or_default();
@@ -165,6 +160,48 @@ fn nothing_panics_and_all_is_told() {
         }
         Ok(())
     });
-    println!("{:#?}\n{:#?}", total.borrow(), ends.borrow());
     played.unwrap();
+    println!("{} modules of {:?}", modules.get(), total.borrow());
+    // Every call was taken and refused, and enough of them made modules.
+    for (call, (taken, refused)) in total.borrow().iter() {
+        assert!(
+            *taken > 0 && *refused > 0,
+            "{call}: {taken} taken, {refused} refused"
+        );
+    }
+    assert!(modules.get() >= 200, "{}", modules.get());
+}
+
+#[test]
+fn the_assembler_takes_what_is_made() {
+    let Some(ptxas) = std::env::var_os("PTXAS") else {
+        eprintln!("SKIPPED: PTXAS names no assembler; what random calls make is not assembled");
+        return;
+    };
+    let modules: RefCell<Vec<Module>> = RefCell::default();
+    let played = runner(200).run(&steps(), |steps| {
+        modules
+            .borrow_mut()
+            .extend(play(&steps, &mut Log::default()));
+        Ok(())
+    });
+    played.unwrap();
+    let path = std::env::temp_dir().join(format!("ptx-build-random-{}.ptx", std::process::id()));
+    for module in modules.borrow().iter() {
+        std::fs::write(&path, module.source()).unwrap();
+        let text = String::from_utf8_lossy(module.source()).into_owned();
+        let target = text
+            .split_once("\n.target sm_")
+            .and_then(|(_, t)| t.split_whitespace().next());
+        let output = Command::new(&ptxas)
+            .arg(format!("-arch=compute_{}", target.unwrap()))
+            .arg(&path)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}\n{text}");
+    }
+    std::fs::remove_file(&path).unwrap();
+    assert!(modules.borrow().len() >= 50);
 }

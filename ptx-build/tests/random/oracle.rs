@@ -34,8 +34,7 @@ pub(crate) fn error(call: &str, error: &Error) {
         assert_eq!(d.severity, Severity::Error);
         let labels = d.labels.iter().map(|l| l.span);
         for span in labels.chain([d.span]) {
-            let inside = span.start <= span.end
-                && text.get(span.start as usize..span.end as usize).is_some();
+            let inside = span.start <= span.end && span.end as usize <= text.len();
             assert!(inside, "{call}: {d:?} does not stand in {text:?}");
         }
     }
@@ -71,6 +70,19 @@ fn all(told: &[Told], found: &[Operand], module: &Module, body: &Body, pairs: &m
     assert_eq!(told.len(), found.len(), "{told:?} {found:?}");
     for (t, f) in told.iter().zip(found) {
         same(t, *f, module, body, pairs);
+    }
+}
+
+fn is_number(told: &Told) -> bool {
+    match told {
+        Told::Int(_) | Told::Unsigned(_) | Told::F32(_) | Told::F64(_) | Told::Constant(_) => true,
+        Told::Neg(o) | Told::Not(o) => is_number(o),
+        Told::Pair(a, b) => is_number(a) && is_number(b),
+        Told::List(parts) => parts.iter().all(is_number),
+        Told::Address(base, offset, _) => {
+            is_number(base) && offset.as_ref().is_none_or(|o| is_number(o))
+        }
+        _ => false,
     }
 }
 
@@ -116,22 +128,16 @@ fn same(told: &Told, found: Operand, module: &Module, body: &Body, pairs: &mut P
             same(told, pool.get(at), module, body, pairs);
         }
         (Told::Sink, Operand::Sink) => {}
-        // Numbers in another spelling.
-        (
-            Told::Int(_)
-            | Told::Unsigned(_)
-            | Told::F32(_)
-            | Told::F64(_)
-            | Told::Constant(_)
-            | Told::Neg(_)
-            | Told::Not(_),
-            Operand::Imm(_) | Operand::Small(_),
-        ) => {}
+        // Numbers and expressions of them are constants.
+        (_, Operand::Imm(_) | Operand::Small(_)) if is_number(told) => {}
         // A base without an offset that stands alone is what it is.
         (Told::Address(base, None, ptx_ir::AddressForm::Bare), _) => {
             same(base, found, module, body, pairs)
         }
-        _ => panic!("told {told:?}, found {found:?}"),
+        _ => {
+            let text = String::from_utf8_lossy(module.source());
+            panic!("told {told:?}, found {found:?}\n{text}")
+        }
     }
 }
 
@@ -165,7 +171,12 @@ pub(crate) fn function(events: &[Event], module: &Module, body: &Body) {
             let event = events.next();
             fit(event, statement, module, body, &mut pairs);
         } else {
-            assert!(any, "{statement:?} where {:?} was told", events.peek());
+            let text = String::from_utf8_lossy(module.source());
+            assert!(
+                any,
+                "{statement:?} where {:?} was told\n{text}",
+                events.peek()
+            );
         }
     }
     assert!(
