@@ -280,6 +280,24 @@ impl Declaration {
         if self.first.text != "_" {
             spelling::name(&self.first.text)?;
         }
+        let refused = [
+            (self.linkage.is_some(), "a linkage", Code::Linkage),
+            (
+                self.first.count.is_some() || !self.more.is_empty(),
+                "several names",
+                Code::Parameter,
+            ),
+            (
+                self.first.init.is_some(),
+                "an initial value",
+                Code::InitialPlace,
+            ),
+        ];
+        if let Some((_, what, code)) = refused.into_iter().find(|r| r.0) {
+            let message = format!("the parameter `{}` has {what}", self.first.text);
+            let help = "a parameter has a space, a type, a name, and at most an alignment and one dimension";
+            return Err(Error::new(Kind::Argument, message, help).code_is(code));
+        }
         self.one(&self.first, &self.first.text)
     }
 
@@ -317,6 +335,11 @@ impl Declaration {
                 Some(count) => format!("{}<{}>", name.text, count.text()?),
                 None => name.text.clone(),
             };
+            if name.count.is_some() && !name.dims.is_empty() {
+                let message = format!("`{text}` is a range and an array");
+                let help = "declare an array of one dimension more, or each array by its own name";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::VariableType));
+            }
             name.write(&text, &mut out)?;
             if let Some(init) = &name.init {
                 out.push_str(" = ");

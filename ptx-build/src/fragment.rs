@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts};
-use ptx_ir::{Module, Statement};
+use ptx_ir::{Code, Module, Statement};
 use ptx_isa::{PtxVersion, ScalarType, Target};
 
 use crate::error::{Error, Kind};
@@ -108,17 +108,13 @@ fn report(module: &Module, start: usize, end: usize, name: impl Fn(&str) -> Stri
     report
 }
 
-/// Whether statements name something that must not leave the fragment.
-fn declares(module: &Module, start: usize, end: usize) -> bool {
+/// Whether there is such a statement.
+fn declares(module: &Module, start: usize, end: usize, what: impl Fn(Statement) -> bool) -> bool {
     let mut bodies = module.definitions().map(|(_, _, body)| body);
     bodies.any(|body| {
         body.statements().any(|(stmt, statement)| {
             let at = body.source_span(stmt).start as usize;
-            let names = matches!(
-                statement,
-                Statement::Decl(_) | Statement::Label(_) | Statement::Function(_)
-            );
-            names && start <= at && at < end
+            what(statement) && start <= at && at < end
         })
     })
 }
@@ -204,7 +200,16 @@ impl FunctionBuilder<'_> {
             operand.map_or(register, |(n, _)| n).to_string()
         };
         let report = report(&module, start, end, called);
-        let scope = declares(&module, start, end);
+        if declares(&module, start, end, |s| matches!(s, Statement::Function(_))) {
+            return Err(Error::new(
+                Kind::Argument,
+                "a fragment declares a function",
+                "`ModuleBuilder::declare_function` declares it for all",
+            )
+            .code_is(Code::MisplacedDirective));
+        }
+        let is_name = |s| matches!(s, Statement::Decl(_) | Statement::Label(_));
+        let scope = declares(&module, start, end, is_name);
         if scope {
             self.open();
         }

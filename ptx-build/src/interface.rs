@@ -123,6 +123,11 @@ impl Interface {
             FunctionKind::Entry => write!(out, "{} ", Directive::Entry),
             FunctionKind::Func => write!(out, "{} ", Directive::Func),
         };
+        if kind == FunctionKind::Entry && !self.attributes.is_empty() {
+            let message = format!("the kernel `{name}` has attributes");
+            let help = "attributes are for functions and variables";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Attribute));
+        }
         if !self.attributes.is_empty() {
             let all = spelling::attributes(&self.attributes)?;
             let _ = write!(out, "{}({all}) ", Directive::Attribute);

@@ -391,6 +391,9 @@ impl ModuleBuilder {
             None => module.name(s.name).to_string(),
         };
         let names: Vec<String> = module.symbols.iter().map(|(_, s)| name(s)).collect();
+        for name in &names {
+            spelling::module_name(name)?;
+        }
         if let Some(name) = names.iter().find(|n| self.tables.names.contains(*n)) {
             return Err(taken(name));
         }
@@ -407,7 +410,7 @@ impl ModuleBuilder {
     }
 
     fn claim(&mut self, name: &str) -> Result<(), Error> {
-        spelling::name(name)?;
+        spelling::module_name(name)?;
         if !self.tables.names.insert(name.to_string()) {
             return Err(taken(name));
         }
@@ -445,6 +448,7 @@ impl ModuleBuilder {
         for name in declaration.names() {
             let class = declaration.class(name)?;
             for member in name.members()? {
+                spelling::module_name(&member)?;
                 let bare = declaration.bare(name, &member)?;
                 let known = self.variable(&member);
                 if self.tables.names.contains(&member) {
@@ -575,7 +579,7 @@ impl ModuleBuilder {
         name: &str,
         interface: Interface,
     ) -> Result<(Func, String), Error> {
-        spelling::name(name)?;
+        spelling::module_name(name)?;
         if let Some(result) = interface.returns.first()
             && kind == FunctionKind::Entry
         {

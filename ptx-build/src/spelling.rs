@@ -6,6 +6,7 @@ use alloc::string::String;
 use ptx_ir::constant::read_expression;
 use ptx_ir::lex::scan;
 use ptx_ir::{Code, Limits};
+use ptx_isa::SpecialReg;
 
 use crate::error::{Error, Kind};
 
@@ -78,6 +79,15 @@ pub(crate) fn string(text: &str) -> Result<String, Error> {
     let help =
         "a string has ASCII characters on one line, and no `\"`: PTX has no way to escape them";
     Err(Error::new(Kind::Spelling, message, help))
+}
+
+/// Refuses what cannot be the name of something of the module.
+pub(crate) fn module_name(text: &str) -> Result<(), Error> {
+    if SpecialReg::from_text(text.as_bytes()).is_none() {
+        return name(text);
+    }
+    let message = format!("`{text}` is a special register, and no name of a module");
+    Err(Error::new(Kind::Spelling, message, "take another name").code_is(Code::ReservedName))
 }
 
 /// Refuses what is no mnemonic: words with dots before all but the first.

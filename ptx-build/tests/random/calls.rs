@@ -7,7 +7,7 @@ use ptx_build::{
     Operand as O, Reg, Value,
 };
 use ptx_ir::FunctionKind;
-use ptx_isa::{Directive, StateSpace as S};
+use ptx_isa::{Directive, ScalarType as T, StateSpace as S};
 
 use super::dice::Dice;
 use super::oracle;
@@ -129,7 +129,19 @@ pub(crate) fn of_module(m: &mut ModuleBuilder, d: &mut Dice, w: &mut World, log:
             let (Some(a), Some(b)) = (d.maybe(&w.funcs), d.maybe(&w.funcs)) else {
                 return;
             };
-            log.note("alias", m.alias(*a, *b)).is_some()
+            let (mut a, b) = (*a, *b);
+            if d.one_in(2) {
+                // Another name of a function without parameters.
+                let name = format!("alias{}", d.next());
+                a = log
+                    .note("declare a function", m.declare_func(&name, None, &[], &[]))
+                    .unwrap_or(a);
+            }
+            let taken = log.note("alias", m.alias(a, b)).is_some();
+            if taken || m.text() != before {
+                return;
+            }
+            false
         }
         6 => log
             .note("pragma of a module", m.pragmas(&[&d.text()]))
@@ -405,7 +417,7 @@ fn statement(
     let operands = w.operands(d, shape);
     let mut guard = None;
     if d.one_in(6) {
-        if let Some(p) = w.reg(d, Some(ptx_isa::ScalarType::Pred)) {
+        if let Some(p) = w.reg(d, Some(T::Pred)) {
             let negated = d.one_in(2);
             guard = Some((p, negated));
             let _ = if negated { k.guard_not(p) } else { k.guard(p) };
@@ -439,23 +451,17 @@ fn table(
                 .collect();
             log.note("call targets", k.place_call_targets(label, &functions))
         }
+        _ if d.one_in(2) => {
+            let one = Declaration::new(S::Param, T::B32, "_");
+            let of = Interface::new().result(one.clone()).param(one);
+            log.note("prototype", k.place_prototype(label, &of))
+        }
         _ => log.note("prototype", k.place_prototype(label, &interface(d, w))),
     };
     if made.is_some() {
         events.push(Event::Label(label, k.name_of_label(label).into()));
         w.tables.push(label);
     }
-}
-
-/// What a call stores and loads, in instructions.
-fn parts(all: &[Argument], declared: &[bool]) -> usize {
-    let count = |(a, is_register): (&Argument, &bool)| match a {
-        _ if *is_register => 0,
-        Argument::Value(_) => 1,
-        Argument::Parts(p) => p.len(),
-        Argument::Variadic(p) => p.len(),
-    };
-    all.iter().zip(declared).map(count).sum()
 }
 
 fn argument(d: &mut Dice, w: &World) -> Argument {
@@ -486,65 +492,43 @@ fn call(
     log: &mut Log,
     events: &mut Vec<Event>,
 ) {
-    let guard = d
-        .one_in(4)
-        .then(|| w.reg(d, Some(ptx_isa::ScalarType::Pred)))
-        .flatten();
-    let count = |d: &mut Dice| if d.one_in(3) { d.below(3) } else { 1 };
-    let arguments: Vec<Argument> = (0..count(d)).map(|_| argument(d, w)).collect();
-    let results: Vec<Argument> = (0..count(d)).map(|_| argument(d, w)).collect();
-    let scalar =
-        |register: bool, ty| Declaration::new(if register { S::Reg } else { S::Param }, ty, "_");
-    let called = match d.one_in(2) {
-        true => {
-            let Some(&f) = d.maybe(&w.funcs) else { return };
-            if let Some(p) = guard {
-                k.guard(p);
-            }
-            // How many of them are registers is not seen from outside: what is called so is not counted.
-            let called = log.note("call", k.call_function(f, &results, &arguments));
-            called.map(|()| None)
-        }
-        false => {
-            let (Some(target), Some(table)) =
-                (w.reg(d, Some(ptx_isa::ScalarType::B64)), d.maybe(&w.tables))
-            else {
-                return;
-            };
-            let shape = |d: &mut Dice, n: usize| -> Vec<(bool, ptx_isa::ScalarType)> {
-                (0..n).map(|_| (d.one_in(4), d.plain())).collect()
-            };
-            let (returns, params) = (shape(d, results.len()), shape(d, arguments.len()));
-            let declare = |all: &[(bool, _)]| {
-                all.iter()
-                    .map(|(r, ty)| scalar(*r, *ty))
-                    .collect::<Vec<_>>()
-            };
-            if let Some(p) = guard {
-                k.guard(p);
-            }
-            let declared = (&declare(&returns)[..], &declare(&params)[..]);
-            let called = log.note(
-                "indirect call",
-                k.call_indirect(target, *table, declared, &results, &arguments),
-            );
-            let registers = |all: &[(bool, _)]| all.iter().map(|(r, _)| *r).collect::<Vec<_>>();
-            called.map(|()| {
-                Some(
-                    1 + parts(&results, &registers(&returns))
-                        + parts(&arguments, &registers(&params)),
-                )
-            })
-        }
+    // Half of them fit: one result and one argument of 32 bits.
+    let right = d.one_in(2);
+    let some = |d: &mut Dice| {
+        let count = if right || d.one_in(2) { 1 } else { d.below(3) };
+        let one = |d: &mut Dice| match w.reg(d, Some(T::B32)) {
+            Some(r) if right => Argument::from(r),
+            _ => argument(d, w),
+        };
+        (0..count).map(|_| one(d)).collect::<Vec<Argument>>()
     };
-    if let Some(instructions) = called {
-        // A guard jumps over all of it, to a label behind it.
-        if guard.is_some() {
-            events.push(Event::Made(Some(1)));
+    let (results, arguments) = (some(d), some(d));
+    let callee = w.callee.filter(|_| right);
+    let callee = callee.or_else(|| d.maybe(&w.funcs).copied());
+    let target = w.reg(d, Some(T::B64));
+    let table = w.tables.last().filter(|_| d.one_in(2)).copied();
+    let guard = w.reg(d, Some(T::Pred)).filter(|_| d.one_in(4));
+    if let Some(p) = guard {
+        k.guard(p);
+    }
+    let called = match (callee, target, table) {
+        (_, Some(target), Some(table)) => {
+            let shape = |n: usize| {
+                let one = Declaration::new(S::Param, T::B32, "_");
+                vec![one; n]
+            };
+            let shape = (&shape(results.len())[..], &shape(arguments.len())[..]);
+            let called = k.call_indirect(target, table, shape, &results, &arguments);
+            log.note("indirect call", called)
         }
-        events.push(Event::Made(
-            instructions.map(|i| i + usize::from(guard.is_some())),
-        ));
+        (Some(f), ..) => log.note("call", k.call_function(f, &results, &arguments)),
+        // What the guard was for.
+        _ => log.note("statement", k.ret().emit(())),
+    };
+    if called.is_some() {
+        // A guard jumps over all of it, to a label behind it.
+        events.extend(guard.map(|_| Event::Made(Some(1))));
+        events.push(Event::Made(None));
     }
 }
 
@@ -584,7 +568,6 @@ fn fragment(
     log: &mut Log,
     events: &mut Vec<Event>,
 ) {
-    use ptx_isa::ScalarType as T;
     let &(text, labels) = d.of(FRAGMENTS);
     let random = d.text();
     let (text, labels) = if d.one_in(6) {

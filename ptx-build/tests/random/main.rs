@@ -21,9 +21,9 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
-use ptx_build::{Error, Kind, ModuleBuilder};
+use ptx_build::{Declaration, Error, Kind, ModuleBuilder};
 use ptx_ir::{Module, Severity};
-use ptx_isa::{PtxVersion, ScalarType as T, Target};
+use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 
 use calls::Log;
 use dice::Dice;
@@ -36,7 +36,7 @@ type Step = (u8, u64);
 fn play(steps: &[Step], log: &mut Log) -> Result<Module, Error> {
     const TARGETS: &[(PtxVersion, Target)] = &[
         (PtxVersion::new(8, 0), Target::Sm80),
-        (PtxVersion::new(6, 0), Target::Sm50),
+        (PtxVersion::new(6, 3), Target::Sm75),
         (PtxVersion::new(8, 6), Target::Sm90a),
         (PtxVersion::new(9, 2), Target::Sm100a),
         (PtxVersion::new(1, 0), Target::Sm90),
@@ -47,6 +47,12 @@ fn play(steps: &[Step], log: &mut Log) -> Result<Module, Error> {
     let mut m = ModuleBuilder::new(version, target);
     let mut w = World::new();
     log.note("file", m.file(1, "a.cu"));
+    let scalar = |name| Declaration::new(StateSpace::Param, T::B32, name);
+    let (result, param) = ([scalar("r")], [scalar("p")]);
+    w.callee = log.note(
+        "declare a function",
+        m.declare_func("callee", None, &result, &param),
+    );
     let mut steps = steps.iter();
     while let Some(&(what, seed)) = steps.next() {
         let mut d = Dice::new(seed);

@@ -18,6 +18,8 @@ pub(crate) struct World {
     pub(crate) tables: Vec<Label>,
     pub(crate) funcs: Vec<Func>,
     pub(crate) names: BTreeMap<Func, String>,
+    /// A function of the module with a result and a parameter of 32 bits.
+    pub(crate) callee: Option<Func>,
     /// How many registers and labels there were when the function was begun.
     pub(crate) mark: (usize, usize),
 }
@@ -90,7 +92,6 @@ impl World {
             AddressForm::Bracketed,
             AddressForm::Bracketed,
             AddressForm::Unified,
-            AddressForm::Bare,
             AddressForm::Indexed,
         ]);
         let kinds = if depth > 8 { 10 } else { 20 };
@@ -277,7 +278,7 @@ impl World {
         if d.one_in(10) {
             one = one.linkage(linkage(d));
         }
-        if d.one_in(15) {
+        if d.one_in(15) && space != S::Param && space != S::Reg {
             one = one.attribute(&attribute(d));
         }
         if d.one_in(15) {
