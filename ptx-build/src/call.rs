@@ -109,15 +109,9 @@ impl FunctionBuilder<'_> {
         results: &[Argument],
         arguments: &[Argument],
     ) -> Result<(), Error> {
+        count(name, "result", results.len(), &interface.returns, "returns")?;
         count(
-            &name,
-            "result",
-            results.len(),
-            &interface.returns,
-            "returns",
-        )?;
-        count(
-            &name,
+            name,
             "argument",
             arguments.len(),
             &interface.params,

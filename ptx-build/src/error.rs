@@ -98,6 +98,18 @@ impl Error {
         }))
     }
 
+    /// With other words in its messages.
+    pub(crate) fn renamed(mut self, words: impl Fn(&str) -> String) -> Self {
+        let inner = &mut *self.0;
+        inner.message = words(&inner.message);
+        inner.help = inner.help.as_deref().map(&words);
+        for d in &mut inner.diagnostics {
+            d.message = words(&d.message);
+            d.help = d.help.as_deref().map(&words);
+        }
+        self
+    }
+
     /// What sort of mistake it is.
     pub fn kind(&self) -> Kind {
         self.0.kind

@@ -293,11 +293,15 @@ fn declarations_and_calls() {
         .call_function(f, &[], &[Argument::from(r)])
         .unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
-    // What is legal of itself and not with the rest is found at the end.
+    // What stands before the body is found at the end of the function.
     k.directive(Directive::Maxntid, &[0]);
-    k.finish().unwrap();
-    let error = m.finish().unwrap_err();
+    let error = k.finish().unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
+    assert!(
+        error.text().contains(".entry k()\n.maxntid 0\n{"),
+        "{error}"
+    );
+    assert_eq!(m.finish().unwrap_err(), error);
 }
 
 #[test]
@@ -308,7 +312,10 @@ fn fragments() {
     let error = k
         .asm("add.s32 {d}, {a}, 1;", &[("d", r.into()), ("a", f.into())])
         .unwrap_err();
-    assert_eq!(error.text(), "add.s32 %r1, %f1, 1;");
+    let (text, found) = (error.text(), &error.diagnostics()[0]);
+    assert_eq!(text, "add.s32 {d}, {a}, 1;");
+    assert_eq!(found.span.of(text.as_bytes()), b"{a}");
+    assert!(found.message.contains("`{a}`"), "{error}");
     is(
         k.asm("}", &[]).unwrap_err(),
         Kind::Scope,

@@ -156,7 +156,7 @@ pub(crate) struct Body {
     pub(super) fresh: Vec<Fresh>,
     /// Where the fresh registers of each type are.
     pub(super) fresh_of: [Option<u8>; ScalarType::COUNT],
-    pub(super) fresh_labels: u32,
+    pub(crate) fresh_labels: u32,
     /// Up to where the text is of finished statements.
     pub(super) committed: usize,
     pub(super) mnemonic: usize,

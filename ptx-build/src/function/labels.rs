@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::Code;
+use ptx_ir::{Code, FunctionKind};
 use ptx_isa::Directive;
 
 use super::body::{LabelInfo, Table};
@@ -146,6 +146,15 @@ impl FunctionBuilder<'_> {
 
     /// The same behind a label that is there already.
     pub fn place_call_targets(&mut self, label: Label, functions: &[Func]) -> Result<(), Error> {
+        for function in functions {
+            let tables = &self.module.tables;
+            let known = tables.func(*function, Some(&self.body.name))?;
+            if known.kind == FunctionKind::Entry {
+                let message = format!("`{}` is a kernel and cannot be called", known.name);
+                let help = "only functions are called: put what both need into one";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::CallTarget));
+            }
+        }
         let functions: Vec<Operand> = functions.iter().copied().map(Operand::Func).collect();
         self.table(label, Directive::Calltargets, &functions)
     }

@@ -63,7 +63,6 @@ impl Dice {
             "",
             "nounroll",
             "noreturn",
-            "enable_smem_spilling",
             "a.cu",
             "über.cu",
             "a \"b\" c",

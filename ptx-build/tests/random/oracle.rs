@@ -149,13 +149,16 @@ pub(crate) fn function(events: &[Event], module: &Module, body: &Body) {
     let mut events = events.iter().peekable();
     for (_, statement) in body.statements() {
         while let Some(Event::Made(n)) = events.peek() {
-            made += n.unwrap_or(0);
+            // Behind an unknown number, numbers say nothing.
             any |= n.is_none();
+            made = if any { 0 } else { made + n.unwrap_or(0) };
             events.next();
         }
         let fits = match (statement, events.peek()) {
-            (Statement::Inst(id), Some(Event::Inst(told, ..))) => {
+            (Statement::Inst(id), Some(Event::Inst(told, guard, _))) => {
+                let found = body.insts.get(id).and_then(ptx_ir::Inst::guard);
                 mnemonic(module, body, id) == *told
+                    && guard.map(|g| g.1) == found.map(|g| g.negated)
             }
             (Statement::Label(id), Some(Event::Label(_, told))) => body
                 .labels
