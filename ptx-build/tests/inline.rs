@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use std::process::{Command, Stdio};
+mod common;
 
 use ptx_build::{
     AsmOperand, AsmStyle, Error, Kind, ModuleBuilder, Operand, Report, check_asm, check_inline_asm,
@@ -58,26 +58,9 @@ fn assemble((version, target): (PtxVersion, Target), style: AsmStyle, text: &str
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
     let module = m.finish().unwrap();
-    let Some(ptxas) = std::env::var_os("PTXAS") else {
-        eprintln!("SKIPPED: PTXAS names no assembler; inline assembly is not assembled");
-        return;
-    };
-    let file = std::env::temp_dir().join(format!(
-        "ptx-inline-{}-{:?}.ptx",
-        std::process::id(),
-        std::thread::current().id()
-    ));
-    std::fs::write(&file, module.source()).unwrap();
-    let output = Command::new(ptxas)
-        .args([format!("-arch={target}"), "-o".into(), "/dev/null".into()])
-        .arg(&file)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    std::fs::remove_file(&file).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let said = common::ptxas(module.source(), target.text(), &[]).unwrap_or_default();
     let source = String::from_utf8_lossy(module.source());
-    assert!(output.status.success(), "{said}\n{source}");
+    assert!(said.is_empty(), "{said}\n{source}");
 }
 
 #[test]

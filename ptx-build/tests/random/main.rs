@@ -11,13 +11,14 @@
 )]
 
 mod calls;
+#[path = "../common/mod.rs"]
+mod common;
 mod dice;
 mod oracle;
 mod world;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
@@ -180,10 +181,6 @@ fn nothing_panics_and_all_is_told() {
 
 #[test]
 fn the_assembler_takes_what_is_made() {
-    let Some(ptxas) = std::env::var_os("PTXAS") else {
-        eprintln!("SKIPPED: PTXAS names no assembler; what random calls make is not assembled");
-        return;
-    };
     let modules: RefCell<Vec<Module>> = RefCell::default();
     let played = runner(200).run(&steps(), |steps| {
         modules
@@ -192,30 +189,27 @@ fn the_assembler_takes_what_is_made() {
         Ok(())
     });
     played.unwrap();
-    let path = std::env::temp_dir().join(format!("ptx-build-random-{}.ptx", std::process::id()));
     let mut refused = 0;
     for module in modules.borrow().iter() {
-        std::fs::write(&path, module.source()).unwrap();
-        let text = String::from_utf8_lossy(module.source()).into_owned();
+        let text = String::from_utf8_lossy(module.source());
         let target = text
             .split_once("\n.target sm_")
             .and_then(|(_, t)| t.split_whitespace().next());
-        let output = Command::new(&ptxas)
-            .arg(format!("-arch=compute_{}", target.unwrap()))
-            // Functions with unified addresses are for modules that are linked.
-            .args(text.contains(".unified").then_some("-c"))
-            .args(["-o", "/dev/null"])
-            .arg(&path)
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
+        let arch = format!("compute_{}", target.unwrap());
+        // Functions with unified addresses are for modules that are linked.
+        let args = if text.contains(".unified") {
+            &["-c"][..]
+        } else {
+            &[]
+        };
+        let Some(said) = common::ptxas(module.source(), &arch, args) else {
+            return;
+        };
+        if !said.is_empty() {
             refused += 1;
             println!("{said}\n{text}");
         }
     }
-    std::fs::remove_file(&path).unwrap();
     let count = modules.borrow().len();
     println!("{refused} of {count} modules are refused");
     // What the checker does not know yet of names and declarations that nobody writes.
