@@ -102,7 +102,7 @@ fn aliases_and_pragmas() -> Result<(), Error> {
         m.alias(real, other).unwrap_err().code().to_string(),
         "PTX0620"
     );
-    let bare = m.declare_func("bare", None, &[], &[])?;
+    let bare = m.declare_func("bare", Some(Linkage::Extern), &[], &[])?;
     assert_eq!(m.alias(bare, real).unwrap_err().kind(), Kind::Illegal);
     assert_eq!(m.pragma("a\"b").unwrap_err().kind(), Kind::Spelling);
     has(
@@ -121,24 +121,21 @@ fn aliases_and_pragmas() -> Result<(), Error> {
 #[test]
 fn parameters_that_are_registers() -> Result<(), Error> {
     let mut m = module((8, 0), Target::Sm80);
-    let mut f = m.func("swap")?;
-    let high = f.register_param(T::B32, "high", true)?;
-    let low = f.register_param(T::B32, "low", true)?;
-    let (a, p) = (
+    let mut f = m.func("sum")?;
+    let total = f.register_param(T::B32, "total", true)?;
+    let (a, b) = (
         f.register_param(T::B32, "a", false)?,
-        f.register_param(T::Pred, "p", false)?,
+        f.register_param(T::B32, "b", false)?,
     );
-    f.selp().b32(high, a, 7, p)?;
-    f.mov().b32(low, a)?;
+    f.add().s32(total, a, b)?;
     f.ret().emit(())?;
-    let swap = f.finish()?;
+    let sum = f.finish()?;
     let mut k = m.kernel("k")?;
-    let (x, y, p) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::Pred));
+    let (x, y) = (k.reg(T::B32), k.reg(T::B32));
     k.mov().u32(x, 3)?;
-    k.setp().eq().u32(p, x, 3)?;
-    k.call_function(swap, &[x.into(), y.into()], &[x.into(), p.into()])?;
+    k.call_function(sum, &[y.into()], &[x.into(), 4.into()])?;
     let parts = Argument::Parts(vec![(0, T::B32, x.into())]);
-    let wrong = k.call_function(swap, &[x.into(), y.into()], &[parts, p.into()]);
+    let wrong = k.call_function(sum, &[y.into()], &[parts, 4.into()]);
     assert_eq!(
         wrong.unwrap_err().message(),
         "`a` is a register and takes one value"
@@ -163,8 +160,8 @@ fn parameters_that_are_registers() -> Result<(), Error> {
     has(
         &check(m),
         &[
-            ".func (.reg .b32 high, .reg .b32 low) swap(\n\t.reg .b32 a,\n\t.reg .pred p\n)\n",
-            "\tcall (%r1, %r2), swap, (%r1, %p1);\n",
+            ".func (.reg .b32 total) sum(\n\t.reg .b32 a,\n\t.reg .b32 b\n)\n",
+            "\tcall (%r2), sum, (%r1, 4);\n",
         ],
     );
     Ok(())
