@@ -450,7 +450,6 @@ impl<'m> FunctionBuilder<'m> {
             body: Some(&self.body),
         };
         let (text, mentions) = declaration.statement(&scope)?;
-        self.check(&text, &mentions)?;
         let mut members: Vec<(String, String, String)> = Vec::new();
         for name in declaration.names() {
             let class = declaration.class(name)?;
@@ -463,6 +462,7 @@ impl<'m> FunctionBuilder<'m> {
                 members.push((member, bare, class.clone()));
             }
         }
+        self.check(&text, &mentions)?;
         let all: Result<Vec<Var>, Error> = members
             .into_iter()
             .map(|(name, text, class)| self.add_local(&name, text, &class, false))

@@ -193,6 +193,9 @@ impl FunctionBuilder<'_> {
             body: Some(&self.body),
         };
         let (text, mentions) = declaration.statement(&scope)?;
+        for name in declaration.names().filter(|n| n.count.is_none()) {
+            self.can_claim(&name.text, self.body.depth())?;
+        }
         self.check(&text, &mentions)?;
         let first = self.body.ranges.len();
         for name in declaration.names() {
