@@ -1,5 +1,6 @@
 //! What is wrong is said in the builder's words, and leaves nothing behind.
 #![allow(missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use ptx_build::{Argument, Declaration, Error, Init, Kind, ModuleBuilder, Operand, at};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace, Target};

@@ -1,5 +1,6 @@
 //! Names, scopes and guards where they could come to mean something else than what was said: found by random calls, kept here.
 #![allow(missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod common;
 

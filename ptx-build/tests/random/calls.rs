@@ -51,6 +51,9 @@ impl Log {
     }
 }
 
+/// What was noted is all there is to it.
+fn ignore<X>(_: Option<X>) {}
+
 fn directive(d: &mut Dice) -> Directive {
     const LIKELY: &[Directive] = &[
         Directive::Maxntid,
@@ -210,7 +213,7 @@ pub(crate) fn of_function(
             );
             w.regs.extend(reg.map(|r| (r, ty)));
         }
-        3 if d.one_in(4) => drop(log.note("interface", k.set_interface(interface(d, w)))),
+        3 if d.one_in(4) => ignore(log.note("interface", k.set_interface(interface(d, w)))),
         3 if d.one_in(8) => drop(k.linkage(linkage(d))),
         3 => drop(k.linkage(ptx_ir::Linkage::Visible)),
         4 if !d.one_in(6) => {}
@@ -276,14 +279,14 @@ pub(crate) fn of_function(
         }
         19 => table(k, d, w, log, events),
         20 | 21 => k.open(),
-        22..=24 => drop(log.note("close", k.close())),
+        22..=24 => ignore(log.note("close", k.close())),
         25 => {
             let text = d.text();
             k.comment(&text);
             k.trailing_comment(&text);
             let file = if d.one_in(30) { 7 } else { 1 };
             k.loc(file, d.below(9) as u32, 1);
-            drop(log.note(
+            ignore(log.note(
                 "inlined",
                 k.loc_inlined(
                     [1, d.below(9) as u32, 1],
@@ -292,7 +295,7 @@ pub(crate) fn of_function(
                 ),
             ));
         }
-        26 => drop(log.note("pragma", k.pragmas(&[&d.text()]))),
+        26 => ignore(log.note("pragma", k.pragmas(&[&d.text()]))),
         27 => call(k, d, w, log, events),
         28 => fragment(k, d, w, log, events),
         29 => {
@@ -416,12 +419,12 @@ fn statement(
     let &(mnemonic, shape) = d.of(STATEMENTS);
     let operands = w.operands(d, shape);
     let mut guard = None;
-    if d.one_in(6) {
-        if let Some(p) = w.reg(d, Some(T::Pred)) {
-            let negated = d.one_in(2);
-            guard = Some((p, negated));
-            let _ = if negated { k.guard_not(p) } else { k.guard(p) };
-        }
+    if d.one_in(6)
+        && let Some(p) = w.reg(d, Some(T::Pred))
+    {
+        let negated = d.one_in(2);
+        guard = Some((p, negated));
+        let _ = if negated { k.guard_not(p) } else { k.guard(p) };
     }
     if log
         .note("statement", k.inst(mnemonic, &operands[..]))

@@ -200,10 +200,8 @@ impl World {
         match d.below(if depth > 3 { 8 } else { 12 }) {
             0..=3 => Init::Int(d.int()),
             4 => Init::Constant(d.constant()),
-            5 => d
-                .one_in(2)
-                .then_some(Init::F32(1.5))
-                .unwrap_or(Init::F64(0.5)),
+            5 if d.one_in(2) => Init::F32(1.5),
+            5 => Init::F64(0.5),
             6 => Init::Text(d.text()),
             7 => Init::Unsigned(d.next()),
             8 => match (d.below(5), var(d)) {
