@@ -1,7 +1,7 @@
 //! Writes the operands of one statement: their text, and the key of what they are.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use core::fmt::Write as _;
 
 use ptx_ir::{AddressForm, Code, Selector};
@@ -76,6 +76,24 @@ mod code {
     pub(super) const SINK: u8 = 22;
     pub(super) const CONSTANT: u8 = 23;
     pub(super) const NEXT: u8 = 24;
+}
+
+/// Writes a number, without what formatting costs.
+#[inline]
+pub(crate) fn push_digits(text: &mut String, mut value: u64) {
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len();
+    for (i, digit) in digits.iter_mut().enumerate().rev() {
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
+        start = i;
+        if value == 0 {
+            break;
+        }
+    }
+    for digit in digits.get(start..).unwrap_or_default() {
+        text.push(char::from(*digit));
+    }
 }
 
 impl Writer<'_> {
@@ -188,19 +206,8 @@ impl Writer<'_> {
     }
 
     #[inline]
-    fn digits(&mut self, mut value: u64) {
-        let mut digits = [b'0'; 20];
-        let mut start = digits.len();
-        for (i, digit) in digits.iter_mut().enumerate().rev() {
-            *digit = b'0' + (value % 10) as u8;
-            value /= 10;
-            start = i;
-            if value == 0 {
-                break;
-            }
-        }
-        let text = digits.get(start..).unwrap_or_default();
-        self.push(core::str::from_utf8(text).unwrap_or_default());
+    fn digits(&mut self, value: u64) {
+        push_digits(&mut self.body.text, value);
     }
 
     pub(crate) fn single(&mut self, value: f32) {

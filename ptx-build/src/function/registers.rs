@@ -4,7 +4,6 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write as _;
 
 use ptx_ir::Code;
 use ptx_isa::{ScalarType, StateSpace};
@@ -16,7 +15,7 @@ use crate::error::{Error, Kind};
 use crate::foreign::Handle;
 use crate::initial::Scope as Names;
 use crate::operand::{Reg, RegRange};
-use crate::writer::hidden;
+use crate::writer::{hidden, push_digits};
 
 #[cold]
 fn no_member(name: &str, number: u64) -> Error {
@@ -56,7 +55,7 @@ impl FunctionBuilder<'_> {
         if let Some(fresh) = self.body.fresh.get_mut(at) {
             fresh.count += 1;
             self.body.register_names.push_str(&fresh.prefix);
-            let _ = write!(self.body.register_names, "{}", fresh.count);
+            push_digits(&mut self.body.register_names, fresh.count.into());
         }
         self.push_register(start, ty, 1, false)
     }
