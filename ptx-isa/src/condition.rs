@@ -36,6 +36,18 @@ pub enum OperandTest {
     Partial,
     /// Is it floating point, or a vector that begins with that?
     Floating,
+    /// Is it a register of bits, or a vector with one in it?
+    Bits,
+    /// Is it a constant, or a vector of nothing else?
+    Constant,
+    /// Is it a constant of floating point that is not written as the bits of single precision?
+    Double,
+    /// Is it an integer, or a vector of nothing else?
+    Integer,
+    /// Is it a vector that begins with an integer and goes on with floating point?
+    Mixed,
+    /// Is it a texture, a sampler or a surface?
+    Handle,
     /// Is it a vector of so many elements?
     Vector(u16),
 }

@@ -73,6 +73,9 @@ impl Element<'_> {
                     && elements.iter().all(|e| match e.shape {
                         Shape::Register(ty) => Expected::Width(each).takes_register(ty, false),
                         Shape::Sink => self.has(Marks::SINK),
+                        Shape::Special(r) => {
+                            self.operand.role == Role::Use && r.scalar_type().bits() == each
+                        }
                         Shape::Integer(_) => self.operand.role == Role::Use,
                         Shape::Float(_) | Shape::Single(_) => {
                             registers && self.operand.role == Role::Use
@@ -91,7 +94,9 @@ impl Element<'_> {
         let widen = self.has(Marks::WIDEN);
         value
             && if self.has(Marks::EXACT) {
-                self.expected.takes_register(ty, widen)
+                // Two halves are an integer to those that compute with integers, not to a sum of products.
+                let halves = ty.kind() == TypeKind::Packed && self.expected.is_integer();
+                self.expected.takes_register(ty, widen) && !halves
             } else {
                 self.expected.takes_element(ty, widen)
             }
@@ -183,10 +188,10 @@ impl Element<'_> {
             return Err(OperandProblem::Kind);
         };
         let ty = register.scalar_type();
-        // They had 16 bits before they had 32.
-        let short = ty.bits() == 32 && self.expected.bits() == Some(16);
+        let fewer = |t: ScalarType| !t.is_float() && (16..ty.bits()).contains(&t.bits());
         let fits = self.expected.takes_register(ty, false)
-            || short && matches!(self.expected, Expected::Type(t) if !t.is_float());
+            || (register.is_short() || self.has(Marks::WIDEN))
+                && matches!(self.expected, Expected::Type(t) if fewer(t));
         if fits {
             Ok(())
         } else {
@@ -286,9 +291,15 @@ impl Element<'_> {
         let opaque = self.opaque();
         let tmem = self.has(Marks::TMEM);
         // A generic address that is moved to a register of its own first.
-        let named = matches!(self.spaces, SpaceRule::Words(words, _) if !words.is_empty());
+        let named = match self.spaces {
+            SpaceRule::Any => false,
+            SpaceRule::One(_) => true,
+            SpaceRule::Words(words, _) => !words.is_empty(),
+        };
         let copied = self.has(Marks::LONG_GENERIC) && !named;
         match written.shape {
+            // A handle is no address to add to.
+            _ if opaque.is_some() && written.offset => Err(OperandProblem::Kind),
             Shape::Register(ty) if tmem && self.has(Marks::LAX) => {
                 if ty.bits() == 32 && ty.kind() != TypeKind::Float {
                     Ok(())

@@ -45,6 +45,11 @@ impl Expected {
         matches!(self, Self::Any | Self::Type(ScalarType::Pred))
     }
 
+    /// Whether it is an integer.
+    pub(crate) fn is_integer(self) -> bool {
+        matches!(self, Self::Type(ty) if ty.is_integer())
+    }
+
     /// Whether it is of half precision: one number, or two.
     pub(crate) fn is_half(self) -> bool {
         let half = |ty: ScalarType| ty.is_float() && ty.bits() == 16;
@@ -122,7 +127,7 @@ impl Expected {
     pub(crate) fn takes_alone(self, integer: bool, single: bool) -> bool {
         let Self::Type(ty) = self else { return false };
         match ty.bits() {
-            64 => true,
+            64 => !integer || !ty.is_float(),
             32 if integer => ty.is_integer(),
             32 => single && matches!(ty, ScalarType::B32 | ScalarType::F32),
             _ => false,
@@ -151,7 +156,8 @@ impl Expected {
         match self {
             Self::Any => true,
             Self::Width(_) => false,
-            Self::Type(ty) => ty.is_float() || ty == bits,
+            // No constant is as short as eight bits.
+            Self::Type(ty) => ty.is_float() && ty.bits() > 8 || ty == bits,
         }
     }
 }

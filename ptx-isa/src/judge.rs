@@ -197,11 +197,8 @@ impl<'a> Judge<'a, '_> {
         bound: Bound<'a>,
     ) -> Result<(), OperandProblem> {
         let written = bound.inner;
-        let global = match written.shape {
-            Shape::Variable(space, _) => space == StateSpace::Global,
-            _ => true,
-        };
-        if bound.outer.unified && !(operand.marks.contains(Marks::UNIFIED) && global) {
+        let register = matches!(written.shape, Shape::Register(_));
+        if bound.outer.unified && !(operand.marks.contains(Marks::UNIFIED) && register) {
             return Err(OperandProblem::Unified);
         }
         let constant = matches!(
@@ -246,7 +243,17 @@ impl<'a> Judge<'a, '_> {
                 if sinks > 0 && sinks == elements.len() {
                     return Err(OperandProblem::Sink);
                 }
-                alike(elements)?;
+                // The layer of an array of textures is a number of its own.
+                let same = match elements {
+                    [first, rest @ ..]
+                        if operand.marks.contains(Marks::LAYER)
+                            && first.is(OperandTest::Integer) =>
+                    {
+                        alike(elements).or_else(|_| alike(rest))
+                    }
+                    _ => alike(elements),
+                };
+                same?;
                 self.elements(operand, &element, elements)
             }
             Shape::RegisterVector(ty, count) => {
@@ -292,6 +299,10 @@ impl<'a> Judge<'a, '_> {
                 .any(|e| matches!(e.shape, Shape::Register(ty) if which(ty)))
         };
         let bits = any(&|ty| ty.kind() == TypeKind::Bits);
+        let fits = |width: u16| {
+            any(&|ty| ty.bits() == width)
+                || !any(&|_| true) && element.expected.bits() == Some(width)
+        };
         let exact = operand.marks.contains(Marks::EXACT) || element.expected.is_half();
         let alone = exact && !any(&|_| true);
         let Some(first) = elements.first() else {
@@ -314,7 +325,8 @@ impl<'a> Judge<'a, '_> {
                 if core::ptr::eq(e, first)
                     && !operand.marks.contains(Marks::EXACT)
                     && element.expected.is_half()
-                    && !element.expected.is_declared() =>
+                    && !(element.expected.is_declared()
+                        && matches!(e.shape, Shape::Integer(_))) =>
             {
                 Err(OperandProblem::Constant)
             }
@@ -326,14 +338,18 @@ impl<'a> Judge<'a, '_> {
             Shape::Float(_) | Shape::Single(_) if reads && (bits || any(&ScalarType::is_float)) => {
                 Ok(())
             }
-            // A special register is 32 bits of anything here, also of a result.
-            Shape::Special(register)
-                if register.scalar_type().bits() == 32
-                    && any(&|ty| ty.bits() == 32)
-                    && operand.role != Role::Sreg =>
-            {
-                Ok(())
+            // A special register is bits of anything here, also of a result.
+            Shape::Special(register) if operand.role == Role::Sreg => {
+                if element
+                    .expected
+                    .takes_register(register.scalar_type(), false)
+                {
+                    Ok(())
+                } else {
+                    Err(OperandProblem::Type)
+                }
             }
+            Shape::Special(register) if fits(register.scalar_type().bits()) => Ok(()),
             // And so is a predicate, among bits; what stands among bits is bits.
             Shape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => Ok(()),
             Shape::Register(ty) if bits && element.takes_element(as_bits(ty)) => Ok(()),
@@ -384,8 +400,8 @@ fn as_bits(ty: ScalarType) -> ScalarType {
         .unwrap_or(ty)
 }
 
-/// The elements of a vector are of one width, and not of integers and floating point both, constants included; a
-/// predicate may stand among bits.
+/// The elements of a vector are of one width, and of one kind: integers, floating point, or pairs of half precision.
+/// Constants are integers or floating point; bits are of any kind, and a predicate may stand among them.
 pub(crate) fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
     let registers = || {
         elements.iter().filter_map(|e| match e.shape {
@@ -401,8 +417,10 @@ pub(crate) fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
     let number = any(|s| matches!(s, Shape::Integer(_)));
     let fraction = any(|s| matches!(s, Shape::Float(_) | Shape::Single(_)));
     let float = fraction || registers().any(ScalarType::is_float);
-    let mixed = float && (number || registers().any(ScalarType::is_integer));
-    if mixed || !one_width && !among_bits {
+    let integer = number || registers().any(ScalarType::is_integer);
+    let packed = registers().any(|ty| ty.kind() == TypeKind::Packed && !ty.is_integer());
+    let kinds = [float, integer, packed].into_iter().filter(|kind| *kind);
+    if kinds.count() > 1 || !one_width && !among_bits {
         Err(OperandProblem::Type)
     } else {
         Ok(())

@@ -213,6 +213,8 @@ marks! {
     LONG_GENERIC = 29;
     /// A constant is above 0, and at most 1.
     FRACTION = 30;
+    /// A vector that may begin with a layer: an integer among coordinates of floating point.
+    LAYER = 31;
 }
 
 impl Marks {

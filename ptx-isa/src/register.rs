@@ -8,6 +8,7 @@ pub(crate) struct RegisterFacts {
     pub(crate) scalar_type: ScalarType,
     pub(crate) lanes: u8,
     pub(crate) volatile: bool,
+    pub(crate) short: bool,
     pub(crate) since: PtxVersion,
     pub(crate) target: Option<Target>,
 }
@@ -39,6 +40,12 @@ impl SpecialReg {
     #[inline]
     pub const fn is_volatile(self) -> bool {
         self.facts().volatile
+    }
+
+    /// Whether `mov` takes it with fewer bits: it had 16 before version 2.0, or 32.
+    #[inline]
+    pub const fn is_short(self) -> bool {
+        self.facts().short
     }
 
     /// The first version that has it (in its present type).

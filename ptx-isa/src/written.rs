@@ -1,6 +1,8 @@
 //! An instruction as it is written, described to the table: only what decides about legality.
 
-use crate::{Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace};
+use crate::{
+    Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace, TypeKind,
+};
 
 /// What an operand is, apart from its signs and suffixes.
 #[derive(Copy, Clone, PartialEq, Debug)]
@@ -42,6 +44,29 @@ pub enum Shape<'a> {
     Pair(&'a [Written<'a>; 2]),
 }
 
+impl Shape<'_> {
+    fn is_bits(self) -> bool {
+        match self {
+            Self::Register(ty) | Self::RegisterVector(ty, _) => ty.kind() == TypeKind::Bits,
+            _ => false,
+        }
+    }
+
+    fn is_float(self) -> bool {
+        match self {
+            Self::Register(ty) | Self::RegisterVector(ty, _) => ty.is_float(),
+            shape => matches!(shape, Self::Float(_) | Self::Single(_)),
+        }
+    }
+
+    fn is_integer(self) -> bool {
+        match self {
+            Self::Register(ty) | Self::RegisterVector(ty, _) => ty.is_integer(),
+            shape => matches!(shape, Self::Integer(_)),
+        }
+    }
+}
+
 /// What a labelled list holds.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -65,10 +90,12 @@ pub struct Written<'a> {
     pub inverted: bool,
     /// Bytes or half words are selected after it.
     pub lanes: Option<Selector>,
-    /// `.unified` follows it.
+    /// `.unified` follows it, and it is no variable that is declared so.
     pub unified: bool,
     /// It is an element of an array: `a[4]`.
     pub indexed: bool,
+    /// A number is added to a register in brackets: `[r+4]`.
+    pub offset: bool,
 }
 
 impl<'a> Written<'a> {
@@ -81,6 +108,15 @@ impl<'a> Written<'a> {
             lanes: None,
             unified: false,
             indexed: false,
+            offset: false,
+        }
+    }
+
+    /// Its shape, or that of the first element of a vector.
+    fn first(&self) -> Shape<'a> {
+        match self.shape {
+            Shape::Vector([first, ..]) => first.shape,
+            shape => shape,
         }
     }
 
@@ -115,15 +151,28 @@ impl<'a> Written<'a> {
                 Shape::Vector(elements) => elements.iter().any(|e| e.shape == Shape::Sink),
                 _ => false,
             },
-            OperandTest::Floating => {
-                let first = match self.shape {
-                    Shape::Vector([first, ..]) => first.shape,
-                    shape => shape,
-                };
-                match first {
-                    Shape::Register(ty) | Shape::RegisterVector(ty, _) => ty.is_float(),
-                    shape => matches!(shape, Shape::Float(_) | Shape::Single(_)),
+            OperandTest::Floating => self.first().is_float(),
+            OperandTest::Double => matches!(self.shape, Shape::Float(_)),
+            OperandTest::Bits => match self.shape {
+                Shape::Vector(elements) => elements.iter().any(|e| e.shape.is_bits()),
+                shape => shape.is_bits(),
+            },
+            OperandTest::Constant => match self.shape {
+                Shape::Vector(elements) => elements.iter().all(|e| e.is(OperandTest::Immediate)),
+                _ => self.is(OperandTest::Immediate),
+            },
+            OperandTest::Integer => match self.shape {
+                Shape::Vector(elements) => elements.iter().all(|e| e.shape.is_integer()),
+                shape => shape.is_integer(),
+            },
+            OperandTest::Mixed => match self.shape {
+                Shape::Vector([first, rest @ ..]) => {
+                    first.shape.is_integer() && rest.iter().any(|e| e.shape.is_float())
                 }
+                _ => false,
+            },
+            OperandTest::Handle => {
+                matches!(self.shape, Shape::Variable(_, ty) if ty.kind() == TypeKind::Opaque)
             }
             OperandTest::Vector(n) => match self.shape {
                 Shape::Vector(elements) => elements.len() == usize::from(n),

@@ -192,6 +192,7 @@ impl<'m> Call<'_, 'm> {
                     space: StateSpace::ParamFunc,
                     ty: actual_type,
                     array: actual_array,
+                    ..
                 } => {
                     if array {
                         return self.array(formal, id);

@@ -782,7 +782,9 @@ impl<'m> FunctionBuilder<'m> {
     /// mma.sync.aligned.m16n8k32.row.col.kind.dtype.atype.btype.ctype d, a, b, c    // 9.7.14.5.14
     /// mma.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}    // 9.7.14.5.14
     /// mma.sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}    // 9.7.14.5.14
+    /// mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64{.rnd} d, a, b, c    // 9.7.14.5.14
     /// mma.sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c    // 9.7.14.5.14
+    /// mma.sync.aligned.m8n8k16.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c    // 9.7.14.5.14
     /// mma.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c    // 9.7.14.5.14
     /// mma.sync.aligned.shape.row.col.s32.b1.b1.s32.bitOp.popc d, a, b, c    // 9.7.14.5.14
     /// mma.spvariant.sync.aligned.m16n8k16.row.col.dtype.f16.f16.ctype d, a, b, c, e, f    // 9.7.14.6.3
@@ -796,7 +798,9 @@ impl<'m> FunctionBuilder<'m> {
     /// mma.spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}    // 9.7.14.6.3
     /// mma.spvariant.sync.aligned.m16n8k128.row.col.kind.block_scale.scale_vec_size.f32.e2m1.e2m1.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}    // 9.7.14.6.3
     /// mma.spvariant.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.f8f6f4type.f8f6f4type.f32.stype d, a, b, c, e, f, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}    // 9.7.14.6.3
-    /// mma.spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f    // 9.7.14.6.3
+    /// mma.spvariant.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f    // 9.7.14.6.3
+    /// mma.spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f    // 9.7.14.6.3
+    /// mma.spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f    // 9.7.14.6.3
     /// ```
     #[inline]
     pub fn mma(&mut self) -> Statement<'_, 'm, 5> {
@@ -1218,7 +1222,7 @@ impl<'m> FunctionBuilder<'m> {
     /// st.release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}    // 9.7.9.11
     /// st.mmio.relaxed.sys{.global}{.vec}.type [a], b    // 9.7.9.11
     /// st.async{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}    // 9.7.9.12
-    /// st.async.cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}    // 9.7.9.12
+    /// st.async.cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}    // 9.7.9.12
     /// st.async{.mmio}.sem.scope{.ss}.type [a], b    // 9.7.9.12
     /// st.async{.scope}{.ss}.type [a], b    // 9.7.9.12
     /// st.bulk{.weak}{.shared::cta} [a], size, initval    // 9.7.9.13

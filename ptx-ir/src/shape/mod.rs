@@ -50,12 +50,13 @@ mod code {
     /// Two operands.
     pub(super) const PAIR: u8 = 82;
     pub(super) const END: u8 = 83;
-    /// Before an operand: `-`, `!`, `.unified` after it, an index after it, lanes after it (two bytes).
+    /// Before an operand: `-`, `!`, `.unified` after it, an index after it, lanes after it (two bytes), a number added.
     pub(super) const NEGATED: u8 = 96;
     pub(super) const INVERTED: u8 = 97;
     pub(super) const UNIFIED: u8 = 98;
     pub(super) const INDEXED: u8 = 99;
     pub(super) const LANES: u8 = 100;
+    pub(super) const OFFSET: u8 = 101;
 
     const _: () = assert!(ptx_isa::ScalarType::COUNT <= REGISTER_END as usize);
     const _: () = assert!(ptx_isa::SpecialReg::COUNT <= 256);

@@ -50,6 +50,7 @@ impl<I: Iterator<Item = u8>> Reader<I> {
                 code::INVERTED => flat.written.inverted = true,
                 code::UNIFIED => flat.written.unified = true,
                 code::INDEXED => flat.written.indexed = true,
+                code::OFFSET => flat.written.offset = true,
                 code::LANES => {
                     let low = self.bytes.next().unwrap_or(0);
                     let high = self.bytes.next().unwrap_or(0);

@@ -5,8 +5,8 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use super::code;
 use crate::{
-    Binding, Body, DeclId, Declarations, EntityId, FuncId, FunctionKind, LabelId, Module, RegId,
-    Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarId,
+    Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, FunctionKind, LabelId,
+    Module, RegId, Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarDecl, VarId,
 };
 
 /// What a name that is no register stands for.
@@ -20,6 +20,8 @@ pub enum Named {
         ty: ScalarType,
         /// Whether it has dimensions.
         array: bool,
+        /// Whether it has the attribute `.unified`.
+        unified: bool,
     },
     /// A function.
     Function,
@@ -65,9 +67,31 @@ impl SymbolTypes {
     }
 }
 
-fn variable(space: StateSpace, ty: TypeName, array: bool) -> Named {
+fn variable(declarations: &Declarations, decl: &VarDecl, array: bool) -> Named {
+    let mut attributes = decl.attributes.of(&declarations.attributes).iter();
+    let is_unified = attributes.any(|a| matches!(a, Attribute::Unified(..)));
+    match parameter(decl.space, decl.ty, array) {
+        Named::Variable {
+            space, ty, array, ..
+        } => Named::Variable {
+            space,
+            ty,
+            array,
+            unified: is_unified,
+        },
+        named => named,
+    }
+}
+
+/// What has no attributes.
+fn parameter(space: StateSpace, ty: TypeName, array: bool) -> Named {
     match ty.known() {
-        Some(ty) => Named::Variable { space, ty, array },
+        Some(ty) => Named::Variable {
+            space,
+            ty,
+            array,
+            unified: false,
+        },
         None => Named::Unknown,
     }
 }
@@ -79,10 +103,12 @@ fn local(named: Named) -> Named {
             space: StateSpace::Param,
             ty,
             array,
+            unified,
         } => Named::Variable {
             space: StateSpace::ParamFunc,
             ty,
             array,
+            unified,
         },
         named => named,
     }
@@ -93,7 +119,7 @@ fn each_variable(declarations: &Declarations, mut each: impl FnMut(Binding, Name
     for decl in declarations.decls.values() {
         for declarator in decl.declarators.of(&declarations.declarators) {
             let array = !declarator.dims.is_empty();
-            each(declarator.binding, variable(decl.space, decl.ty, array));
+            each(declarator.binding, variable(declarations, decl, array));
         }
     }
 }
@@ -101,7 +127,7 @@ fn each_variable(declarations: &Declarations, mut each: impl FnMut(Binding, Name
 /// What the members of a range are. A declaration names only the first of them.
 fn of_range(declarations: &Declarations, decl: DeclId) -> Named {
     let decl = declarations.decls.get(decl);
-    decl.map_or(Named::Unknown, |d| variable(d.space, d.ty, false))
+    decl.map_or(Named::Unknown, |d| variable(declarations, d, false))
 }
 
 /// What the names of one body stand for. Made once and filled again for the next body.
@@ -155,7 +181,7 @@ impl BodyTypes {
             for param in all.into_iter().flatten() {
                 if let Binding::Var(id) = param.binding {
                     let array = !param.dims.is_empty();
-                    self.set_var(id, variable(parameters, param.ty, array));
+                    self.set_var(id, parameter(parameters, param.ty, array));
                 }
             }
         }

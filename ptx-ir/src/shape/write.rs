@@ -51,14 +51,17 @@ impl<'m> Shapes<'m> {
                     Some(Address {
                         base: Operand::Reg(base),
                         form: AddressForm::Bracketed,
-                        offset: Operand::Absent | Operand::Small(_),
+                        offset: offset @ (Operand::Absent | Operand::Small(_)),
                     }) => {
-                        let base = u32::from(self.types.register_code(*base));
-                        let whole = u32::from_le_bytes([code::BRACKET, 0, code::END, 0]);
-                        if base > u32::from(code::INTEGER) {
+                        let base = self.types.register_code(*base);
+                        if base > code::INTEGER {
                             break;
                         }
-                        (whole | base << 8, 24)
+                        let (whole, len) = match offset {
+                            Operand::Absent => ([code::BRACKET, base, code::END, 0], 24),
+                            _ => ([code::BRACKET, code::OFFSET, base, code::END], 32),
+                        };
+                        (u32::from_le_bytes(whole), len)
                     }
                     _ => break,
                 },
@@ -142,10 +145,15 @@ impl<'m> Shapes<'m> {
                 }
                 match address.form {
                     AddressForm::Bracketed | AddressForm::Unified => {
-                        if address.form == AddressForm::Unified {
+                        if address.form == AddressForm::Unified && !self.is_unified(address.base) {
                             key.push(code::UNIFIED);
                         }
                         key.push(code::BRACKET);
+                        if matches!(address.base, Operand::Reg(_))
+                            && !matches!(address.offset, Operand::Absent)
+                        {
+                            key.push(code::OFFSET);
+                        }
                         self.operand(address.base, values, depth + 1, key)?;
                         key.push(code::END);
                     }
@@ -245,6 +253,17 @@ impl<'m> Shapes<'m> {
             _ => return false,
         };
         matches!(named, Named::Variable { array: true, .. } | Named::Unknown)
+    }
+
+    /// Whether it is a variable that is declared `.unified`.
+    fn is_unified(&self, base: Operand) -> bool {
+        let Operand::Symbol(id) = base else {
+            return false;
+        };
+        matches!(
+            self.symbols.get(id),
+            Named::Variable { unified: true, .. } | Named::Unknown
+        )
     }
 
     /// Whether an offset is one: no number of floating point.

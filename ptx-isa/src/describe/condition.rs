@@ -158,6 +158,12 @@ impl Clause<'_> {
             OperandTest::Unified => "marked .unified",
             OperandTest::Partial => "a vector with _ in it",
             OperandTest::Floating => "floating point",
+            OperandTest::Bits => "a register of bits",
+            OperandTest::Double => "a constant not written as `0f…`",
+            OperandTest::Constant => "of nothing but constants",
+            OperandTest::Integer => "an integer",
+            OperandTest::Mixed => "an integer and then floating point",
+            OperandTest::Handle => "a texture, a sampler or a surface",
             OperandTest::Vector(n) => return write!(f, "{name} {be} a vector of {n}"),
         };
         write!(f, "{name} {be} {what}")

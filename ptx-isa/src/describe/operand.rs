@@ -100,6 +100,7 @@ const MARKS: &[(Marks, &str)] = &[
         "if generic an address of 32 or 64 bits and no handle",
     ),
     (Marks::FRACTION, "above 0, at most 1"),
+    (Marks::LAYER, "may begin with the layer, an integer"),
 ];
 
 fn each_detail(

@@ -319,7 +319,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
@@ -376,7 +376,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
@@ -395,12 +395,38 @@ pub(crate) static FORMS: [Form; 31] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Deny(Cond::Operand(4, OperandTest::Function)),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(0, OperandTest::Handle),
+                        Cond::Operand(1, OperandTest::Handle),
+                        Cond::Operand(3, OperandTest::Handle),
+                    ]),
+                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(0, OperandTest::SpecialRegister),
+                        Cond::Operand(1, OperandTest::SpecialRegister),
+                        Cond::Operand(3, OperandTest::SpecialRegister),
+                    ]),
+                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                ),
+                ptxas: true,
             },
         ],
         tables: &[],
@@ -437,7 +463,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
@@ -484,7 +510,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -495,6 +521,10 @@ pub(crate) static FORMS: [Form; 31] = [
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(4, OperandTest::Function)),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
@@ -541,7 +571,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("left", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
@@ -604,7 +634,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .access(Access::Atomic)
@@ -683,7 +713,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -760,7 +790,7 @@ pub(crate) static FORMS: [Form; 31] = [
                 .size(Size::Value(2)),
             Operand::new("size", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("cache-policy", 3, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -805,7 +835,7 @@ pub(crate) static FORMS: [Form; 31] = [
             Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(1)),
             Operand::new("size", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
-                .range(0, 4294967280, 16),
+                .range(0, 1048560, 16),
             Operand::new("cache-policy", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
@@ -1004,6 +1034,27 @@ pub(crate) static FORMS: [Form; 31] = [
             Rule {
                 kind: RuleKind::Require(Cond::Holds(3, TokenSet(48)), Cond::Holds(0, TokenSet(50))),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(0, OperandTest::Handle),
+                        Cond::Operand(1, OperandTest::Handle),
+                        Cond::Operand(3, OperandTest::Handle),
+                    ]),
+                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(0, OperandTest::SpecialRegister),
+                        Cond::Operand(3, OperandTest::SpecialRegister),
+                    ]),
+                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                ),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
@@ -1412,6 +1463,13 @@ pub(crate) static FORMS: [Form; 31] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(2, OperandTest::Floating),
+                    Cond::Not(&Cond::Holds(1, TokenSet(79))),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Require(Cond::Holds(1, TokenSet(79)), Cond::Holds(4, TokenSet(75))),
                 ptxas: false,
             },
@@ -1606,6 +1664,14 @@ pub(crate) static FORMS: [Form; 31] = [
             .spaces(Spaces::Slot(1))
             .size(Size::Fixed(8))],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(0, OperandTest::Handle),
+                    Cond::Not(&Cond::Filled(1)),
+                    Cond::Not(&Cond::Holds(1, TokenSet(10))),
+                ])),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,

@@ -43,6 +43,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -172,6 +179,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -272,6 +286,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -353,6 +374,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -448,6 +476,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -560,6 +595,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -661,6 +703,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -736,9 +785,7 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(122),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
-                .mark(Marks::SINK),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
@@ -758,6 +805,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -825,6 +879,7 @@ pub(crate) static FORMS: [Form; 25] = [
         notes: &[],
         differences: &[
             "bitwise operations and an exchange with a further operand: accepted by the assembler",
+            "`_` as the result: the assembler crashes, in the form of `.bf16x2` too; `red` does the same",
         ],
     },
     // atom {.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}
@@ -837,9 +892,7 @@ pub(crate) static FORMS: [Form; 25] = [
         accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
-                .mark(Marks::SINK),
+            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .access(Access::Atomic)
@@ -859,6 +912,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -957,6 +1017,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1033,6 +1097,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1111,6 +1179,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1180,6 +1252,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1296,6 +1375,13 @@ pub(crate) static FORMS: [Form; 25] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -1382,6 +1468,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1472,6 +1565,13 @@ pub(crate) static FORMS: [Form; 25] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
@@ -1558,6 +1658,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1647,6 +1754,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1716,6 +1827,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
@@ -1787,6 +1902,10 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Filled(1),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
@@ -1853,6 +1972,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .align(8)
@@ -1900,6 +2020,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .align(8)
@@ -1947,6 +2068,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .align(8)
@@ -1994,6 +2116,7 @@ pub(crate) static FORMS: [Form; 25] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(2))
                 .align(8)

@@ -692,9 +692,9 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         words: &[],
         floors: &[],
         forms: &[
-            &super::mma::FORMS[10],
-            &super::mma::FORMS[11],
             &super::mma::FORMS[12],
+            &super::mma::FORMS[13],
+            &super::mma::FORMS[14],
         ],
     },
     Instruction {
@@ -968,8 +968,8 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::mma::FORMS[7],
             &super::mma::FORMS[8],
             &super::mma::FORMS[9],
-            &super::mma::FORMS[15],
-            &super::mma::FORMS[16],
+            &super::mma::FORMS[10],
+            &super::mma::FORMS[11],
             &super::mma::FORMS[17],
             &super::mma::FORMS[18],
             &super::mma::FORMS[19],
@@ -981,6 +981,10 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
             &super::mma::FORMS[25],
             &super::mma::FORMS[26],
             &super::mma::FORMS[27],
+            &super::mma::FORMS[28],
+            &super::mma::FORMS[29],
+            &super::mma::FORMS[30],
+            &super::mma::FORMS[31],
         ],
     },
     Instruction {
@@ -1003,7 +1007,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Movmatrix,
         words: &[],
         floors: &[],
-        forms: &[&super::mma::FORMS[14]],
+        forms: &[&super::mma::FORMS[16]],
     },
     Instruction {
         name: "mul",
@@ -1430,7 +1434,7 @@ pub(crate) static INSTRUCTIONS: [Instruction; 226] = [
         opcode: Opcode::Stmatrix,
         words: &[],
         floors: &[],
-        forms: &[&super::mma::FORMS[13]],
+        forms: &[&super::mma::FORMS[15]],
     },
     Instruction {
         name: "sub",

@@ -393,6 +393,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Unified)),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[
@@ -811,6 +815,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Unified)),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[
@@ -1010,6 +1018,10 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Require(Cond::Filled(2), Cond::Filled(1)),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Unified)),
                 ptxas: false,
             },
         ],
@@ -1225,6 +1237,7 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
@@ -1239,6 +1252,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
                 ptxas: false,
@@ -1297,6 +1317,7 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
@@ -1311,6 +1332,13 @@ pub(crate) static FORMS: [Form; 19] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(2),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
                 ptxas: false,

@@ -8,7 +8,7 @@ use crate::{
     Step, Table, TokenSet, TypeExpr, Within, Word,
 };
 
-pub(crate) static FORMS: [Form; 28] = [
+pub(crate) static FORMS: [Form; 32] = [
     // mma .sync.aligned.shape.alayout.blayout.dtype.f16.f16.ctype d, a, b, c
     Form {
         section: "9.7.14.5.14",
@@ -207,7 +207,13 @@ pub(crate) static FORMS: [Form; 28] = [
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Until(
+                Cond::Operand(0, OperandTest::Partial),
+                &[Floor::new(8, 4, 0x1ffff000000, "sm_90..sm_120")],
+            ),
+            ptxas: true,
+        }],
         tables: &[Table {
             columns: &[2, 5, 8],
             operands: &[0, 1, 2, 3],
@@ -278,7 +284,13 @@ pub(crate) static FORMS: [Form; 28] = [
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Until(
+                Cond::Operand(0, OperandTest::Partial),
+                &[Floor::new(8, 6, 0x1ffff000000, "sm_90..sm_120")],
+            ),
+            ptxas: true,
+        }],
         tables: &[Table {
             columns: &[6, 9, 7, 8],
             operands: &[0, 1, 2, 3],
@@ -523,13 +535,51 @@ pub(crate) static FORMS: [Form; 28] = [
         notes: &[],
         differences: &[],
     },
+    // mma .sync.aligned.m8n8k4.row.col.f64.f64.f64.f64{.rnd} d, a, b, c
+    Form {
+        section: "9.7.14.5.14",
+        syntax: ".sync.aligned.m8n8k4.row.col.f64.f64.f64.f64{.rnd} d, a, b, c",
+        complete: true,
+        ptxas: false,
+        slots: &[49, 50, 216, 196, 197, 138, 138, 138, 138, 139],
+        accepted: TokenSet(378),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(5))
+                .length(Length::Fixed(2)),
+        ],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            ptxas: false,
+        }],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+        differences: &["the rounding is in the manual's examples and not in its syntax"],
+    },
     // mma .sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c
     Form {
         section: "9.7.14.5.14",
         syntax: ".sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 216, 196, 197, 138, 138, 138, 138, 139],
+        slots: &[49, 50, 195, 196, 197, 138, 138, 138, 138, 139],
         accepted: TokenSet(379),
         ignored: TokenSet(6),
         operands: &[
@@ -549,16 +599,20 @@ pub(crate) static FORMS: [Form; 28] = [
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Until(
+                Cond::Any(&[
+                    Cond::Operand(0, OperandTest::Partial),
+                    Cond::Operand(0, OperandTest::Integer),
+                ]),
+                &[Floor::new(7, 8, 0x7ffffc000000, "sm_100")],
+            ),
+            ptxas: true,
+        }],
         tables: &[Table {
             columns: &[2],
             operands: &[0, 1, 2, 3],
             rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(345))],
-                    lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
                 Row {
                     cells: &[Cell::Words(TokenSet(353))],
                     lengths: &[&[4], &[2], &[1], &[4]],
@@ -583,14 +637,65 @@ pub(crate) static FORMS: [Form; 28] = [
         notes: &[],
         differences: &["the rounding is in the manual's examples and not in its syntax"],
     },
+    // mma .sync.aligned.m8n8k16.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
+    Form {
+        section: "9.7.14.5.14",
+        syntax: ".sync.aligned.m8n8k16.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
+        complete: true,
+        ptxas: false,
+        slots: &[49, 50, 217, 196, 197, 218, 121, 219, 220, 121],
+        accepted: TokenSet(383),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(2))
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(1))
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Fixed(2))
+                .mark(Marks::EXACT),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Constant),
+                    Cond::Operand(2, OperandTest::Constant),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")]),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+        differences: &[],
+    },
     // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     Form {
         section: "9.7.14.5.14",
         syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 217, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(383),
+        slots: &[49, 50, 200, 196, 197, 218, 121, 219, 220, 121],
+        accepted: TokenSet(384),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -618,11 +723,6 @@ pub(crate) static FORMS: [Form; 28] = [
             columns: &[2],
             operands: &[0, 1, 2, 3],
             rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(384))],
-                    lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
-                },
                 Row {
                     cells: &[Cell::Words(TokenSet(349))],
                     lengths: &[&[4], &[2], &[1], &[4]],
@@ -791,18 +891,28 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(5, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(5),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[2, 3, 4, 6],
             operands: &[0],
@@ -888,18 +998,28 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4))
                 .size(Size::Fixed(16)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(4),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3],
             operands: &[0],
@@ -953,18 +1073,28 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+                .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(5, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Unified),
+                    Cond::Filled(5),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(10)),
+                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[3],
             operands: &[0],
@@ -1164,13 +1294,25 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(421)),
-                &[Floor::new(8, 5, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::All(&[
+                        Cond::Operand(4, OperandTest::Predicate),
+                        Cond::Holds(0, TokenSet(421)),
+                    ]),
+                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(422)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[6, 9],
             operands: &[0, 1, 2, 3],
@@ -1201,7 +1343,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 203, 196, 197, 193, 62, 62, 194],
-        accepted: TokenSet(422),
+        accepted: TokenSet(423),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1227,15 +1369,27 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(421)),
-                &[Floor::new(8, 5, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::All(&[
+                        Cond::Operand(4, OperandTest::Predicate),
+                        Cond::Holds(0, TokenSet(421)),
+                    ]),
+                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(422)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[6, 9],
             operands: &[0, 1, 2, 3],
@@ -1266,7 +1420,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 68, 64, 64, 68],
-        accepted: TokenSet(423),
+        accepted: TokenSet(424),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1301,7 +1455,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(421)),
+                    Cond::Holds(0, TokenSet(422)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1322,7 +1476,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 203, 196, 197, 68, 64, 64, 68],
-        accepted: TokenSet(424),
+        accepted: TokenSet(425),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1357,7 +1511,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(421)),
+                    Cond::Holds(0, TokenSet(422)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1378,7 +1532,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 242, 196, 197, 68, 243, 243, 68],
-        accepted: TokenSet(425),
+        accepted: TokenSet(426),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1413,7 +1567,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(421)),
+                    Cond::Holds(0, TokenSet(422)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1434,7 +1588,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 68, 243, 243, 68],
-        accepted: TokenSet(426),
+        accepted: TokenSet(427),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1469,7 +1623,7 @@ pub(crate) static FORMS: [Form; 28] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(421)),
+                    Cond::Holds(0, TokenSet(422)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1490,7 +1644,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 207, 196, 197, 68, 244, 244, 68],
-        accepted: TokenSet(427),
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1520,12 +1674,23 @@ pub(crate) static FORMS: [Form; 28] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(0, OperandTest::Partial),
+                        Cond::Operand(4, OperandTest::Floating),
+                        Cond::Operand(4, OperandTest::Predicate),
+                    ]),
+                    &[Floor::new(8, 4, 0x1ffff000000, "sm_90..sm_120")],
+                ),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 4, 0x7fffff800000, "sm_89")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(421)),
+                    Cond::Holds(0, TokenSet(422)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1546,7 +1711,7 @@ pub(crate) static FORMS: [Form; 28] = [
         complete: true,
         ptxas: false,
         slots: &[245, 49, 50, 207, 196, 197, 204, 193, 205, 206, 194],
-        accepted: TokenSet(428),
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1574,7 +1739,17 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Until(
+                Cond::Any(&[
+                    Cond::Operand(0, OperandTest::Partial),
+                    Cond::Operand(4, OperandTest::Floating),
+                    Cond::Operand(4, OperandTest::Predicate),
+                ]),
+                &[Floor::new(8, 6, 0x1ffff000000, "sm_90..sm_120")],
+            ),
+            ptxas: true,
+        }],
         tables: &[Table {
             columns: &[7, 10, 8, 9],
             operands: &[0, 1, 2, 3],
@@ -1624,7 +1799,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             246, 49, 50, 247, 196, 197, 248, 209, 249, 68, 211, 211, 68, 215,
         ],
-        accepted: TokenSet(429),
+        accepted: TokenSet(430),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1696,7 +1871,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             246, 49, 50, 247, 196, 197, 250, 209, 251, 68, 211, 211, 68, 212,
         ],
-        accepted: TokenSet(430),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1787,7 +1962,7 @@ pub(crate) static FORMS: [Form; 28] = [
         slots: &[
             246, 49, 50, 207, 196, 197, 213, 209, 214, 68, 252, 252, 68, 215,
         ],
-        accepted: TokenSet(431),
+        accepted: TokenSet(432),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1853,32 +2028,32 @@ pub(crate) static FORMS: [Form; 28] = [
         notes: &[],
         differences: &[],
     },
-    // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
+    // mma .spvariant.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
         section: "9.7.14.6.3",
-        syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
+        syntax: ".spvariant.sync.aligned.m16n8k32.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[240, 49, 50, 253, 196, 197, 218, 121, 219, 220, 121],
+        slots: &[240, 49, 50, 203, 196, 197, 218, 121, 219, 220, 121],
         accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table)
+                .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
+                .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
+                .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table)
+                .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -1888,29 +2063,30 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(421)),
-                &[Floor::new(8, 5, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
-        }],
-        tables: &[Table {
-            columns: &[3],
-            operands: &[0, 1, 2, 3],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(358))],
-                    lengths: &[&[4], &[2], &[2], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(362))],
-                    lengths: &[&[4], &[4], &[4], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-            ],
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::All(&[
+                        Cond::Operand(4, OperandTest::Predicate),
+                        Cond::Holds(0, TokenSet(421)),
+                    ]),
+                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(422)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),
@@ -1918,32 +2094,98 @@ pub(crate) static FORMS: [Form; 28] = [
         notes: &[],
         differences: &[],
     },
-    // mma .spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
+    // mma .spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
     Form {
         section: "9.7.14.6.3",
-        syntax: ".spvariant.sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
+        syntax: ".spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
         complete: true,
         ptxas: false,
-        slots: &[240, 49, 50, 254, 196, 197, 218, 121, 222, 223, 121],
+        slots: &[240, 49, 50, 207, 196, 197, 218, 121, 219, 220, 121],
+        accepted: TokenSet(434),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
+            Operand::new("e", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::All(&[
+                        Cond::Operand(4, OperandTest::Predicate),
+                        Cond::Holds(0, TokenSet(421)),
+                    ]),
+                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(422)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+        differences: &[],
+    },
+    // mma .spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
+    Form {
+        section: "9.7.14.6.3",
+        syntax: ".spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
+        complete: true,
+        ptxas: false,
+        slots: &[240, 49, 50, 207, 196, 197, 218, 121, 222, 223, 121],
         accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table)
+                .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
+                .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
+                .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
-                .length(Length::Table)
+                .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
             Operand::new("e", 4, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -1953,29 +2195,90 @@ pub(crate) static FORMS: [Form; 28] = [
                 .mark(Marks::LONGER),
             Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(0, TokenSet(421)),
-                &[Floor::new(8, 5, 0x7fffffffffff, "")],
-            ),
-            ptxas: false,
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Operand(4, OperandTest::Predicate),
+                    &[Floor::new(7, 1, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(422)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
         }],
-        tables: &[Table {
-            columns: &[3],
-            operands: &[0, 1, 2, 3],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(362))],
-                    lengths: &[&[4], &[2], &[2], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(396))],
-                    lengths: &[&[4], &[4], &[4], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-            ],
-        }],
+        notes: &[],
+        differences: &[],
+    },
+    // mma .spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f
+    Form {
+        section: "9.7.14.6.3",
+        syntax: ".spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f",
+        complete: true,
+        ptxas: false,
+        slots: &[240, 49, 50, 247, 196, 197, 218, 121, 222, 223, 121],
+        accepted: TokenSet(436),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Fixed(4))
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(7))
+                .length(Length::Fixed(4))
+                .mark(Marks::EXACT),
+            Operand::new("e", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Operand(4, OperandTest::Predicate),
+                    &[Floor::new(7, 1, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(422)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[],
         effects: &[Effect {
             when: Cond::Always,
             kind: EffectKind::Converge(Group::Warp),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".vec.etype d, a",
         complete: true,
         ptxas: true,
-        slots: &[255, 256],
-        accepted: TokenSet(436),
+        slots: &[253, 254],
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -25,8 +25,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::SINK),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
-                .length(Length::Slot(0))
-                .mark(Marks::SINK),
+                .length(Length::Slot(0)),
         ],
         rules: &[
             Rule {
@@ -43,7 +42,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(0, TokenSet(190)),
-                    Cond::Holds(1, TokenSet(437)),
+                    Cond::Holds(1, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -61,8 +60,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".vec.vtype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[257, 258],
-        accepted: TokenSet(439),
+        slots: &[255, 256],
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -89,8 +88,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[259],
-        accepted: TokenSet(441),
+        slots: &[257],
+        accepted: TokenSet(442),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -124,8 +123,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".itype d, sreg",
         complete: true,
         ptxas: false,
-        slots: &[260],
-        accepted: TokenSet(443),
+        slots: &[258],
+        accepted: TokenSet(444),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -148,7 +147,7 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".atype d, avar",
         complete: true,
         ptxas: false,
-        slots: &[261],
+        slots: &[259],
         accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
@@ -164,10 +163,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 false,
             )),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(1, OperandTest::Handle),
+                    Cond::Not(&Cond::Holds(0, TokenSet(445))),
+                ])),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -181,8 +189,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".atype d, fname",
         complete: true,
         ptxas: false,
-        slots: &[262],
-        accepted: TokenSet(445),
+        slots: &[260],
+        accepted: TokenSet(447),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -211,8 +219,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".type d, a",
         complete: true,
         ptxas: false,
-        slots: &[263],
-        accepted: TokenSet(447),
+        slots: &[261],
+        accepted: TokenSet(449),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -248,8 +256,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mode.b32 d{|p}, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[264, 38],
-        accepted: TokenSet(449),
+        slots: &[262, 38],
+        accepted: TokenSet(451),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -295,8 +303,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sync.mode.b32 d{|p}, a, b, c, membermask",
         complete: true,
         ptxas: false,
-        slots: &[49, 264, 38],
-        accepted: TokenSet(450),
+        slots: &[49, 262, 38],
+        accepted: TokenSet(452),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -328,8 +336,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".b32{.mode} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[38, 265],
-        accepted: TokenSet(452),
+        slots: &[38, 263],
+        accepted: TokenSet(454),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -352,8 +360,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 267, 268, 3, 4, 269, 270],
-        accepted: TokenSet(457),
+        slots: &[264, 265, 266, 3, 4, 267, 268],
+        accepted: TokenSet(459),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -376,18 +384,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(458)),
-                    Cond::Holds(6, TokenSet(437)),
+                    Cond::Holds(5, TokenSet(460)),
+                    Cond::Holds(6, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -398,13 +406,13 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -413,7 +421,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -444,6 +452,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(4),
                     &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
@@ -451,7 +466,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(462)),
+                    Cond::Holds(4, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -479,7 +494,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -494,8 +509,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -518,8 +533,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 267, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(466),
+        slots: &[264, 265, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(468),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -542,18 +557,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -565,8 +580,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -579,13 +594,13 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -594,7 +609,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -618,6 +633,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(2),
                     &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
@@ -632,7 +654,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(462)),
+                    Cond::Holds(5, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -660,7 +682,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -682,8 +704,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -706,8 +728,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[273, 267, 4, 269, 270],
-        accepted: TokenSet(468),
+        slots: &[271, 265, 4, 267, 268],
+        accepted: TokenSet(470),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -726,18 +748,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(458)),
-                    Cond::Holds(4, TokenSet(437)),
+                    Cond::Holds(3, TokenSet(460)),
+                    Cond::Holds(4, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(458)), Cond::Holds(4, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(460)), Cond::Holds(4, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -746,16 +768,16 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(460)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(462)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(469))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(471))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -764,7 +786,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(460)),
+                    Cond::Holds(1, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -781,6 +803,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(2),
                     &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
@@ -788,7 +817,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(462)),
+                    Cond::Holds(2, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -809,7 +838,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(463)), Cond::Holds(1, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -824,8 +853,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(458)), Cond::Holds(4, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(460)), Cond::Holds(4, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -837,7 +866,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(470)),
+                    Cond::Holds(1, TokenSet(472)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -869,8 +898,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[274, 48, 267, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(471),
+        slots: &[272, 48, 265, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(473),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -893,18 +922,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(458)),
-                    Cond::Holds(8, TokenSet(437)),
+                    Cond::Holds(7, TokenSet(460)),
+                    Cond::Holds(8, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -916,8 +945,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -930,17 +959,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(472))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(474))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -949,7 +978,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(460)),
+                    Cond::Holds(2, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -961,6 +990,13 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(8, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -980,7 +1016,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(462)),
+                    Cond::Holds(6, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1015,7 +1051,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(2, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(465)), Cond::Holds(2, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1044,8 +1080,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1078,8 +1114,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[98, 48, 267, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(473),
+        slots: &[98, 48, 265, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(475),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1102,18 +1138,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(458)),
-                    Cond::Holds(8, TokenSet(437)),
+                    Cond::Holds(7, TokenSet(460)),
+                    Cond::Holds(8, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
@@ -1125,8 +1161,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1139,17 +1175,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(460))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(472))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(474))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1158,7 +1194,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(460)),
+                    Cond::Holds(2, TokenSet(462)),
                 ])),
                 ptxas: false,
             },
@@ -1170,6 +1206,13 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(8, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1189,7 +1232,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(462)),
+                    Cond::Holds(6, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1224,7 +1267,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(2, TokenSet(461))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(465)), Cond::Holds(2, TokenSet(463))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1253,8 +1296,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(458)), Cond::Holds(8, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1287,8 +1330,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[275, 274, 276, 66, 269, 270],
-        accepted: TokenSet(474),
+        slots: &[273, 272, 274, 66, 267, 268],
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1306,8 +1349,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(458)),
-                    Cond::Holds(5, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(460)),
+                    Cond::Holds(5, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1327,6 +1370,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
@@ -1336,8 +1383,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1385,8 +1432,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 277, 278, 3, 4, 269, 270],
-        accepted: TokenSet(477),
+        slots: &[2, 275, 276, 3, 4, 267, 268],
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1409,8 +1456,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(458)),
-                    Cond::Holds(6, TokenSet(437)),
+                    Cond::Holds(5, TokenSet(460)),
+                    Cond::Holds(6, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1431,7 +1478,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(462)),
+                    Cond::Holds(4, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1453,8 +1500,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1475,8 +1522,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[2, 278, 271, 272, 3, 4, 269, 270],
-        accepted: TokenSet(478),
+        slots: &[2, 276, 269, 270, 3, 4, 267, 268],
+        accepted: TokenSet(480),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1499,8 +1546,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1512,8 +1559,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1538,7 +1585,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(462)),
+                    Cond::Holds(5, TokenSet(464)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1567,8 +1614,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1589,8 +1636,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ss}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[88, 279, 270],
-        accepted: TokenSet(479),
+        slots: &[88, 277, 268],
+        accepted: TokenSet(481),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1625,7 +1672,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(1, TokenSet(190)),
-                    Cond::Holds(2, TokenSet(437)),
+                    Cond::Holds(2, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -1644,8 +1691,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 280, 281, 3, 269, 270],
-        accepted: TokenSet(482),
+        slots: &[264, 278, 279, 3, 267, 268],
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1667,18 +1714,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(458)),
-                    Cond::Holds(5, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(460)),
+                    Cond::Holds(5, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -1686,8 +1733,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1701,7 +1748,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(483)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(485)))),
                 ptxas: false,
             },
             Rule {
@@ -1731,6 +1778,20 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Filled(3),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
@@ -1752,7 +1813,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1767,8 +1828,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1776,7 +1837,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1797,8 +1858,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[266, 280, 271, 272, 3, 269, 270],
-        accepted: TokenSet(484),
+        slots: &[264, 278, 269, 270, 3, 267, 268],
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1820,18 +1881,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(458)),
-                    Cond::Holds(6, TokenSet(437)),
+                    Cond::Holds(5, TokenSet(460)),
+                    Cond::Holds(6, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -1839,8 +1900,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1857,8 +1918,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1866,7 +1927,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -1885,6 +1946,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Filled(0),
                     &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1918,7 +1993,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1940,8 +2015,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(458)), Cond::Holds(6, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1949,7 +2024,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1970,8 +2045,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".volatile{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[273, 280, 269, 270],
-        accepted: TokenSet(485),
+        slots: &[271, 278, 267, 268],
+        accepted: TokenSet(488),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1989,18 +2064,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(458)),
-                    Cond::Holds(3, TokenSet(437)),
+                    Cond::Holds(2, TokenSet(460)),
+                    Cond::Holds(3, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -2008,8 +2083,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2023,7 +2098,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(486))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(489))),
                 ptxas: false,
             },
             Rule {
@@ -2034,6 +2109,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(3, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(1, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2053,7 +2142,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2068,8 +2157,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(458)), Cond::Holds(3, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2077,7 +2166,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(461)),
+                    Cond::Holds(1, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2089,7 +2178,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(470)),
+                    Cond::Holds(1, TokenSet(472)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2119,8 +2208,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[274, 48, 280, 271, 272, 3, 269, 270],
-        accepted: TokenSet(487),
+        slots: &[272, 48, 278, 269, 270, 3, 267, 268],
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2142,18 +2231,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -2161,8 +2250,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2179,8 +2268,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2188,12 +2277,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(488))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(491))),
                 ptxas: false,
             },
             Rule {
@@ -2204,6 +2293,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2244,7 +2347,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2273,8 +2376,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2282,7 +2385,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2313,8 +2416,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}",
         complete: true,
         ptxas: false,
-        slots: &[47, 48, 280, 271, 272, 3, 269, 270],
-        accepted: TokenSet(489),
+        slots: &[47, 48, 278, 269, 270, 3, 267, 268],
+        accepted: TokenSet(492),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2336,18 +2439,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(458)),
-                    Cond::Holds(7, TokenSet(437)),
+                    Cond::Holds(6, TokenSet(460)),
+                    Cond::Holds(7, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
@@ -2355,8 +2458,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2373,8 +2476,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2382,12 +2485,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(483))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(488))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(491))),
                 ptxas: false,
             },
             Rule {
@@ -2398,6 +2501,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Since(
                     Cond::Holds(7, TokenSet(106)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Not(&Cond::Filled(2)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(486)),
+                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2438,7 +2555,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2467,8 +2584,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(458)), Cond::Holds(7, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2476,7 +2593,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(461)),
+                    Cond::Holds(2, TokenSet(463)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2507,8 +2624,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".mmio.relaxed.sys{.global}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[275, 274, 276, 66, 269, 270],
-        accepted: TokenSet(474),
+        slots: &[273, 272, 274, 66, 267, 268],
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2526,8 +2643,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(458)),
-                    Cond::Holds(5, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(460)),
+                    Cond::Holds(5, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -2535,8 +2652,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2561,6 +2678,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(
                     Cond::Holds(5, TokenSet(113)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
@@ -2570,8 +2691,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(458)), Cond::Holds(5, TokenSet(459))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(437))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2617,8 +2738,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[266, 282, 8, 279, 283],
-        accepted: TokenSet(492),
+        slots: &[264, 280, 8, 277, 281],
+        accepted: TokenSet(495),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2633,6 +2754,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
                 .align(8)
@@ -2642,7 +2764,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(4, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -2662,7 +2784,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Operand(2, OperandTest::Present)),
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))]),
+                    Cond::Operand(2, OperandTest::Present),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(2, OperandTest::Absent),
+                    Cond::Operand(1, OperandTest::Vector(1)),
+                ])),
                 ptxas: false,
             },
         ],
@@ -2674,14 +2806,14 @@ pub(crate) static FORMS: [Form; 96] = [
         notes: &[],
         differences: &[],
     },
-    // st.async .cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}
+    // st.async .cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     Form {
         section: "9.7.9.12",
-        syntax: ".cluster{.shared::cluster}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
+        syntax: ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}",
         complete: true,
         ptxas: false,
-        slots: &[100, 186, 8, 279, 283],
-        accepted: TokenSet(493),
+        slots: &[100, 77, 8, 277, 281],
+        accepted: TokenSet(496),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2696,6 +2828,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
+                .mark(Marks::LONG_GENERIC)
                 .access(Access::Atomic)
                 .spaces(Spaces::Slot(1))
                 .align(8)
@@ -2705,7 +2838,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(4, TokenSet(437)),
+                    Cond::Holds(4, TokenSet(438)),
                 ])),
                 ptxas: false,
             },
@@ -2725,7 +2858,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Operand(2, OperandTest::Present)),
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))]),
+                    Cond::Operand(2, OperandTest::Present),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(2, OperandTest::Absent),
+                    Cond::Operand(1, OperandTest::Vector(1)),
+                ])),
                 ptxas: false,
             },
         ],
@@ -2743,8 +2886,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.mmio}.sem.scope{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[85, 86, 87, 88, 284],
-        accepted: TokenSet(495),
+        slots: &[85, 86, 87, 88, 282],
+        accepted: TokenSet(498),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2793,8 +2936,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: true,
-        slots: &[285, 88, 284],
-        accepted: TokenSet(496),
+        slots: &[283, 88, 282],
+        accepted: TokenSet(499),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2836,8 +2979,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[266, 286],
-        accepted: TokenSet(497),
+        slots: &[264, 284],
+        accepted: TokenSet(500),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2851,10 +2994,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 .range(0, 16777216, 8),
             Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(0, OperandTest::Variable),
+                    Cond::Filled(1),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -2869,8 +3021,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.weak}{.shared::cta} [a], size, initval",
         complete: true,
         ptxas: false,
-        slots: &[266, 286],
-        accepted: TokenSet(497),
+        slots: &[264, 284],
+        accepted: TokenSet(500),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2884,10 +3036,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 .mark(Marks::REG),
             Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 0, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(0, OperandTest::Variable),
+                    Cond::Filled(1),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 0, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -2902,9 +3063,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ldsem}{.scope}{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 288, 88, 289, 290],
-        accepted: TokenSet(500),
-        ignored: TokenSet(501),
+        slots: &[285, 286, 88, 287, 288],
+        accepted: TokenSet(503),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2939,7 +3100,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(505)),
                 ])),
                 ptxas: false,
             },
@@ -2964,9 +3125,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.op.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 289, 290],
-        accepted: TokenSet(503),
-        ignored: TokenSet(501),
+        slots: &[289, 88, 287, 288],
+        accepted: TokenSet(506),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -2993,7 +3154,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(502)),
+                    Cond::Holds(3, TokenSet(505)),
                 ])),
                 ptxas: false,
             },
@@ -3012,9 +3173,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[287, 288, 88, 292, 293, 269, 294],
-        accepted: TokenSet(507),
-        ignored: TokenSet(501),
+        slots: &[285, 286, 88, 290, 291, 267, 292],
+        accepted: TokenSet(510),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -3046,15 +3207,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(508)),
+                    Cond::Holds(4, TokenSet(511)),
                     Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(509)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(510))]),
+                    Cond::Holds(4, TokenSet(512)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(513))]),
                 ),
                 ptxas: false,
             },
@@ -3064,14 +3225,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(508)),
+                    Cond::Holds(4, TokenSet(511)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(510)),
+                    Cond::Holds(6, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3085,22 +3246,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3125,9 +3286,9 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 292, 293, 269, 294],
-        accepted: TokenSet(516),
-        ignored: TokenSet(501),
+        slots: &[289, 88, 290, 291, 267, 292],
+        accepted: TokenSet(519),
+        ignored: TokenSet(504),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -3151,15 +3312,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(508)),
+                    Cond::Holds(3, TokenSet(511)),
                     Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(278))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(509)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(510))]),
+                    Cond::Holds(3, TokenSet(512)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(513))]),
                 ),
                 ptxas: false,
             },
@@ -3169,14 +3330,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(508)),
+                    Cond::Holds(3, TokenSet(511)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(510)),
+                    Cond::Holds(5, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3190,22 +3351,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3224,8 +3385,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.stsem}{.scope}{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[295, 288, 88, 290],
-        accepted: TokenSet(517),
+        slots: &[293, 286, 88, 288],
+        accepted: TokenSet(520),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3271,8 +3432,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 290],
-        accepted: TokenSet(518),
+        slots: &[289, 88, 288],
+        accepted: TokenSet(521),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3302,8 +3463,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.stsem}{.scope}{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[295, 288, 88, 269, 294],
-        accepted: TokenSet(519),
+        slots: &[293, 286, 88, 267, 292],
+        accepted: TokenSet(522),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3332,7 +3493,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(510)),
+                    Cond::Holds(4, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3346,22 +3507,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3386,8 +3547,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".weak{.ss}{.vec}.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[291, 88, 269, 294],
-        accepted: TokenSet(520),
+        slots: &[289, 88, 267, 292],
+        accepted: TokenSet(523),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3408,7 +3569,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(510)),
+                    Cond::Holds(3, TokenSet(513)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3422,22 +3583,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(511))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(513))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(515))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3456,8 +3617,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.redsem}{.scope}{.ss}.op.type [a], b",
         complete: true,
         ptxas: false,
-        slots: &[296, 288, 88, 289, 290],
-        accepted: TokenSet(521),
+        slots: &[294, 286, 88, 287, 288],
+        accepted: TokenSet(524),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3493,7 +3654,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(502)),
+                    Cond::Holds(4, TokenSet(505)),
                 ])),
                 ptxas: false,
             },
@@ -3518,8 +3679,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b",
         complete: true,
         ptxas: false,
-        slots: &[296, 288, 88, 297, 269, 298],
-        accepted: TokenSet(523),
+        slots: &[294, 286, 88, 295, 267, 296],
+        accepted: TokenSet(526),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3559,22 +3720,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(524))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(527))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(512)), Cell::Words(TokenSet(525))],
+                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(528))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(525))],
+                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(528))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(458)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3599,8 +3760,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.level [a]",
         complete: true,
         ptxas: false,
-        slots: &[299, 300],
-        accepted: TokenSet(528),
+        slots: &[297, 298],
+        accepted: TokenSet(531),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3621,8 +3782,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".global.level::eviction_priority [a]",
         complete: true,
         ptxas: false,
-        slots: &[2, 301],
-        accepted: TokenSet(530),
+        slots: &[2, 299],
+        accepted: TokenSet(533),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3649,8 +3810,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".level::eviction_priority [a]",
         complete: true,
         ptxas: true,
-        slots: &[301],
-        accepted: TokenSet(529),
+        slots: &[299],
+        accepted: TokenSet(532),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3678,13 +3839,12 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.tensormap_space}.tensormap [a]",
         complete: true,
         ptxas: false,
-        slots: &[302, 303],
-        accepted: TokenSet(533),
+        slots: &[300, 301],
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::LONG)
             .mark(Marks::PLAIN)
-            .access(Access::Read)
             .spaces(Spaces::Slot(0))],
         rules: &[
             Rule {
@@ -3710,8 +3870,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".L1 [a]",
         complete: true,
         ptxas: false,
-        slots: &[304],
-        accepted: TokenSet(534),
+        slots: &[302],
+        accepted: TokenSet(537),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3733,11 +3893,11 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level::eviction_priority [a], size",
         complete: true,
         ptxas: false,
-        slots: &[66, 305],
-        accepted: TokenSet(536),
+        slots: &[66, 303],
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr),
+            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
             Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
@@ -3758,8 +3918,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level [a], size",
         complete: true,
         ptxas: false,
-        slots: &[66, 306],
-        accepted: TokenSet(537),
+        slots: &[66, 304],
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3786,8 +3946,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size",
         complete: true,
         ptxas: false,
-        slots: &[66, 307, 308, 44],
-        accepted: TokenSet(540),
+        slots: &[66, 305, 306, 44],
+        accepted: TokenSet(543),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3822,8 +3982,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}",
         complete: true,
         ptxas: false,
-        slots: &[307, 308, 44],
-        accepted: TokenSet(541),
+        slots: &[305, 306, 44],
+        accepted: TokenSet(544),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3850,7 +4010,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[22, 44],
-        accepted: TokenSet(542),
+        accepted: TokenSet(545),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3873,8 +4033,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[309],
-        accepted: TokenSet(544),
+        slots: &[307],
+        accepted: TokenSet(547),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3887,14 +4047,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3915,7 +4075,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3932,8 +4092,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space p, a",
         complete: true,
         ptxas: false,
-        slots: &[309],
-        accepted: TokenSet(544),
+        slots: &[307],
+        accepted: TokenSet(547),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -3946,14 +4106,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -3974,7 +4134,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -3991,8 +4151,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 310],
-        accepted: TokenSet(548),
+        slots: &[307, 308],
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4005,14 +4165,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4033,9 +4193,13 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Function)),
                 ptxas: false,
             },
         ],
@@ -4050,8 +4214,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, var",
         complete: true,
         ptxas: false,
-        slots: &[309, 310],
-        accepted: TokenSet(548),
+        slots: &[307, 308],
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4064,14 +4228,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4092,7 +4256,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4109,8 +4273,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".space.size p, a",
         complete: true,
         ptxas: false,
-        slots: &[309, 310],
-        accepted: TokenSet(548),
+        slots: &[307, 308],
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4123,14 +4287,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(545)),
+                    Cond::Holds(0, TokenSet(548)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(546)), Cond::Holds(0, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4151,7 +4315,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(463)),
+                    Cond::Holds(0, TokenSet(465)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4168,8 +4332,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.irnd}{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 115, 136, 312, 313],
-        accepted: TokenSet(551),
+        slots: &[309, 115, 136, 310, 311],
+        accepted: TokenSet(553),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4179,7 +4343,13 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Deny(Cond::All(&[
+                Cond::Holds(4, TokenSet(117)),
+                Cond::Operand(1, OperandTest::Immediate),
+            ])),
+            ptxas: true,
+        }],
         tables: &[Table {
             columns: &[0, 1, 2, 3, 4],
             operands: &[],
@@ -4189,18 +4359,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(552)),
-                        Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(553)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
@@ -4222,8 +4381,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4233,7 +4392,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(559)),
                     ],
                     lengths: &[],
@@ -4244,19 +4403,19 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(445)),
                         Cell::Words(TokenSet(560)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(561)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(562)),
-                        Cell::Words(TokenSet(563)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4266,7 +4425,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(563)),
                         Cell::Words(TokenSet(564)),
                     ],
                     lengths: &[],
@@ -4277,18 +4436,29 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(502)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(565)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(505)),
+                        Cell::Words(TokenSet(445)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(551)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
@@ -4296,10 +4466,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(551)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(126)),
                     ],
                     lengths: &[],
@@ -4307,10 +4477,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(551)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(106)),
                     ],
                     lengths: &[],
@@ -4397,8 +4567,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.sat}.dtype.atype d, sreg",
         complete: true,
         ptxas: true,
-        slots: &[136, 312, 313],
-        accepted: TokenSet(565),
+        slots: &[136, 310, 311],
+        accepted: TokenSet(566),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4416,16 +4586,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(552)),
-                        Cell::Words(TokenSet(552)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(553)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
@@ -4443,8 +4604,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(558)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4452,7 +4613,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(559)),
                     ],
                     lengths: &[],
@@ -4461,17 +4622,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(445)),
                         Cell::Words(TokenSet(560)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(561)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(562)),
-                        Cell::Words(TokenSet(563)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4479,7 +4640,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(563)),
                         Cell::Words(TokenSet(564)),
                     ],
                     lengths: &[],
@@ -4488,8 +4649,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(502)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(565)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(505)),
+                        Cell::Words(TokenSet(445)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4509,8 +4679,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}{.sat}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 115, 136, 312, 313],
-        accepted: TokenSet(566),
+        slots: &[312, 115, 136, 310, 311],
+        accepted: TokenSet(567),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4530,7 +4700,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4540,7 +4710,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4550,7 +4720,7 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Words(TokenSet(106)),
-                        Cell::Words(TokenSet(552)),
+                        Cell::Words(TokenSet(554)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4600,8 +4770,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.irnd}{.ftz}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[311, 115, 312, 313],
-        accepted: TokenSet(567),
+        slots: &[309, 115, 310, 311],
+        accepted: TokenSet(568),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4616,7 +4786,7 @@ pub(crate) static FORMS: [Form; 96] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(549)),
+                        Cell::Words(TokenSet(551)),
                         Cell::Absent,
                         Cell::Words(TokenSet(301)),
                         Cell::Words(TokenSet(121)),
@@ -4658,7 +4828,7 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(568)),
+                        Cell::Words(TokenSet(569)),
                         Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
@@ -4689,8 +4859,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}.dtype.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 115, 312, 313],
-        accepted: TokenSet(569),
+        slots: &[312, 115, 310, 311],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4733,7 +4903,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(568)),
+                        Cell::Words(TokenSet(569)),
                         Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
@@ -4754,8 +4924,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd{.ftz}.bf16.atype d, a",
         complete: true,
         ptxas: false,
-        slots: &[314, 115, 64, 313],
-        accepted: TokenSet(569),
+        slots: &[312, 115, 64, 311],
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4767,7 +4937,7 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(570))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(571))],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -4791,8 +4961,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 62, 68],
-        accepted: TokenSet(572),
+        slots: &[313, 150, 218, 62, 68],
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4836,8 +5006,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 63, 68],
-        accepted: TokenSet(573),
+        slots: &[313, 150, 218, 63, 68],
+        accepted: TokenSet(574),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4877,8 +5047,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 218, 63, 68],
-        accepted: TokenSet(575),
+        slots: &[314, 150, 218, 63, 68],
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4915,8 +5085,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 64, 68],
-        accepted: TokenSet(576),
+        slots: &[313, 150, 218, 64, 68],
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4949,8 +5119,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[315, 150, 218, 65, 68],
-        accepted: TokenSet(577),
+        slots: &[313, 150, 218, 65, 68],
+        accepted: TokenSet(578),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -4984,8 +5154,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 218, 65, 68],
-        accepted: TokenSet(578),
+        slots: &[314, 150, 218, 65, 68],
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5016,14 +5186,18 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rna{.satfinite}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[317, 218, 243, 68],
-        accepted: TokenSet(580),
+        slots: &[315, 218, 243, 68],
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Double)),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
                 ptxas: false,
@@ -5050,8 +5224,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd2{.satfinite}{.relu}.tf32.f32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[315, 218, 150, 243, 68],
-        accepted: TokenSet(581),
+        slots: &[313, 218, 150, 243, 68],
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5084,8 +5258,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 320, 68],
-        accepted: TokenSet(583),
+        slots: &[316, 317, 150, 318, 68],
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5116,8 +5290,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.f16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 320, 63],
-        accepted: TokenSet(584),
+        slots: &[316, 317, 150, 318, 63],
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5149,8 +5323,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 320, 65],
-        accepted: TokenSet(585),
+        slots: &[316, 317, 150, 318, 65],
+        accepted: TokenSet(586),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5184,8 +5358,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f8x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 150, 63, 320],
-        accepted: TokenSet(586),
+        slots: &[316, 150, 63, 318],
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5217,8 +5391,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 319, 321, 68],
-        accepted: TokenSet(588),
+        slots: &[314, 150, 317, 319, 68],
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5251,8 +5425,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 322, 68],
-        accepted: TokenSet(590),
+        slots: &[316, 317, 150, 320, 68],
+        accepted: TokenSet(591),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5283,8 +5457,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f4x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 322, 323],
-        accepted: TokenSet(591),
+        slots: &[316, 317, 150, 320, 321],
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5318,8 +5492,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f4x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 150, 63, 322],
-        accepted: TokenSet(592),
+        slots: &[316, 150, 63, 320],
+        accepted: TokenSet(593),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5351,8 +5525,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 319, 324, 68],
-        accepted: TokenSet(594),
+        slots: &[314, 150, 317, 322, 68],
+        accepted: TokenSet(595),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5385,8 +5559,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[318, 319, 150, 325, 68],
-        accepted: TokenSet(596),
+        slots: &[316, 317, 150, 323, 68],
+        accepted: TokenSet(597),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5417,8 +5591,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}.f6x2type.type d, a",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 325, 323],
-        accepted: TokenSet(597),
+        slots: &[316, 317, 150, 323, 321],
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5452,8 +5626,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}.f16x2.f6x2type d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 150, 63, 325],
-        accepted: TokenSet(598),
+        slots: &[316, 150, 63, 323],
+        accepted: TokenSet(599),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5485,8 +5659,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits",
         complete: true,
         ptxas: false,
-        slots: &[316, 150, 319, 326, 68],
-        accepted: TokenSet(600),
+        slots: &[314, 150, 317, 324, 68],
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5519,8 +5693,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[327, 218, 328, 68],
-        accepted: TokenSet(603),
+        slots: &[325, 218, 326, 68],
+        accepted: TokenSet(604),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5551,8 +5725,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[327, 218, 328, 65],
-        accepted: TokenSet(604),
+        slots: &[325, 218, 326, 65],
+        accepted: TokenSet(605),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5584,8 +5758,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.bf16x2.ue8m0x2 d, a",
         complete: true,
         ptxas: false,
-        slots: &[318, 65, 328],
-        accepted: TokenSet(605),
+        slots: &[316, 65, 326],
+        accepted: TokenSet(606),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5617,8 +5791,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 150, 218, 329, 65, 330],
-        accepted: TokenSet(608),
+        slots: &[316, 150, 218, 327, 65, 328],
+        accepted: TokenSet(609),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5657,8 +5831,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 329, 331, 68],
-        accepted: TokenSet(610),
+        slots: &[316, 317, 150, 327, 329, 68],
+        accepted: TokenSet(611),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5696,8 +5870,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 319, 150, 329, 331, 65],
-        accepted: TokenSet(611),
+        slots: &[316, 317, 150, 327, 329, 65],
+        accepted: TokenSet(612),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5736,8 +5910,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}",
         complete: true,
         ptxas: true,
-        slots: &[318, 218, 150, 329, 65, 331],
-        accepted: TokenSet(611),
+        slots: &[316, 218, 150, 327, 65, 329],
+        accepted: TokenSet(612),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5776,8 +5950,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sat.convertType.abType d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[152, 332, 333],
-        accepted: TokenSet(613),
+        slots: &[152, 330, 331],
+        accepted: TokenSet(614),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5805,8 +5979,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: ".sat.convertType.abType.cType d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[152, 334, 333, 335],
-        accepted: TokenSet(615),
+        slots: &[152, 332, 331, 333],
+        accepted: TokenSet(616),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5829,7 +6003,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(616)),
+                    Cond::Holds(1, TokenSet(617)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -5846,8 +6020,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5871,8 +6045,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, sh, b",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5897,8 +6071,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, a",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -5921,8 +6095,8 @@ pub(crate) static FORMS: [Form; 96] = [
         syntax: "{.space}.type d, var",
         complete: true,
         ptxas: false,
-        slots: &[336, 337],
-        accepted: TokenSet(617),
+        slots: &[334, 335],
+        accepted: TokenSet(618),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type d",
         complete: true,
         ptxas: false,
-        slots: &[337],
-        accepted: TokenSet(547),
+        slots: &[335],
+        accepted: TokenSet(549),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -37,8 +37,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type a",
         complete: true,
         ptxas: false,
-        slots: &[337],
-        accepted: TokenSet(547),
+        slots: &[335],
+        accepted: TokenSet(549),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
@@ -62,8 +62,8 @@ pub(crate) static FORMS: [Form; 3] = [
         syntax: ".type ptr, size{, immAlign}",
         complete: true,
         ptxas: false,
-        slots: &[337],
-        accepted: TokenSet(547),
+        slots: &[335],
+        accepted: TokenSet(549),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.dtype.clamp d, [a, b]",
         complete: true,
         ptxas: false,
-        slots: &[338, 339, 279, 340, 341],
-        accepted: TokenSet(622),
+        slots: &[336, 337, 277, 338, 339],
+        accepted: TokenSet(623),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,19 +34,26 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(3, TokenSet(75)),
+                ])),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(625)),
+                    Cond::Holds(0, TokenSet(626)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -66,8 +73,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[342, 281, 279, 343, 341],
-        accepted: TokenSet(627),
+        slots: &[340, 279, 277, 341, 339],
+        accepted: TokenSet(628),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -87,10 +94,19 @@ pub(crate) static FORMS: [Form; 8] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::LONGER),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(3, TokenSet(75)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -105,8 +121,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.cop}{.vec}.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[344, 281, 279, 343, 341],
-        accepted: TokenSet(629),
+        slots: &[342, 279, 277, 341, 339],
+        accepted: TokenSet(630),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -115,8 +131,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -125,10 +141,19 @@ pub(crate) static FORMS: [Form; 8] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::LONGER),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(3, TokenSet(75)),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -143,8 +168,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".geom{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[342, 279, 38, 341],
-        accepted: TokenSet(630),
+        slots: &[340, 277, 38, 339],
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -182,8 +207,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".ageom{.cop}{.vec}.b32.clamp [a, b], c",
         complete: true,
         ptxas: true,
-        slots: &[345, 281, 279, 38, 341],
-        accepted: TokenSet(631),
+        slots: &[343, 279, 277, 38, 339],
+        accepted: TokenSet(632),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -195,8 +220,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -223,8 +248,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[346, 342, 347, 341],
-        accepted: TokenSet(634),
+        slots: &[344, 340, 345, 339],
+        accepted: TokenSet(635),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -271,7 +296,7 @@ pub(crate) static FORMS: [Form; 8] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(28)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(502))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(505))),
                 ),
                 ptxas: true,
             },
@@ -300,8 +325,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".op.geom.ctype.clamp [a, b], c",
         complete: true,
         ptxas: false,
-        slots: &[346, 342, 348, 341],
-        accepted: TokenSet(636),
+        slots: &[344, 340, 346, 339],
+        accepted: TokenSet(637),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -330,14 +355,14 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(637)),
+                    Cond::Holds(0, TokenSet(638)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(638)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(639)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
@@ -367,8 +392,8 @@ pub(crate) static FORMS: [Form; 8] = [
         syntax: ".query.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[349, 38],
-        accepted: TokenSet(640),
+        slots: &[347, 38],
+        accepted: TokenSet(641),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

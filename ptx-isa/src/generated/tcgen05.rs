@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols",
         complete: true,
         ptxas: false,
-        slots: &[350, 49, 50, 286, 38],
-        accepted: TokenSet(641),
+        slots: &[348, 49, 50, 284, 38],
+        accepted: TokenSet(642),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -65,8 +65,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned.b32 taddr, nCols",
         complete: true,
         ptxas: false,
-        slots: &[350, 49, 50, 38],
-        accepted: TokenSet(642),
+        slots: &[348, 49, 50, 38],
+        accepted: TokenSet(643),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -112,8 +112,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.sync.aligned",
         complete: true,
         ptxas: false,
-        slots: &[350, 49, 50],
-        accepted: TokenSet(643),
+        slots: &[348, 49, 50],
+        accepted: TokenSet(644),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -152,8 +152,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 351, 352, 353, 38],
-        accepted: TokenSet(647),
+        slots: &[49, 50, 349, 350, 351, 38],
+        accepted: TokenSet(648),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -182,107 +182,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(653))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(405))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(406))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(407))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(649))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(650))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(651))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
-                    lengths: &[&[4]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
-                    lengths: &[&[8]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(649))],
-                    lengths: &[&[32]],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(652))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(653))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(405))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(406))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(407))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(650))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(651))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(652))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -307,8 +307,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 354, 352, 353, 38],
-        accepted: TokenSet(657),
+        slots: &[49, 50, 352, 350, 351, 38],
+        accepted: TokenSet(658),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -353,27 +353,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -398,8 +398,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 355, 352, 356, 144, 142, 68],
-        accepted: TokenSet(659),
+        slots: &[49, 50, 353, 350, 354, 144, 142, 68],
+        accepted: TokenSet(660),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -437,27 +437,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -482,8 +482,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 357, 352, 356, 144, 142, 68],
-        accepted: TokenSet(660),
+        slots: &[49, 50, 355, 350, 354, 144, 142, 68],
+        accepted: TokenSet(661),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -522,27 +522,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -567,8 +567,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 355, 352, 356, 81],
-        accepted: TokenSet(661),
+        slots: &[49, 50, 353, 350, 354, 81],
+        accepted: TokenSet(662),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -606,27 +606,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -651,8 +651,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 357, 352, 356, 81],
-        accepted: TokenSet(662),
+        slots: &[49, 50, 355, 350, 354, 81],
+        accepted: TokenSet(663),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -691,27 +691,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -736,8 +736,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 351, 352, 358, 38],
-        accepted: TokenSet(664),
+        slots: &[49, 50, 349, 350, 356, 38],
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -766,107 +766,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(405))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(406))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(407))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(648)), Cell::Words(TokenSet(653))],
-                    lengths: &[&[128]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(405))],
-                    lengths: &[&[2]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(406))],
-                    lengths: &[&[4]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(407))],
-                    lengths: &[&[8]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(649))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(650))],
-                    lengths: &[&[32]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(651))],
-                    lengths: &[&[64]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(654)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
-                    lengths: &[&[4]],
+                    lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
-                    lengths: &[&[8]],
+                    lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
-                    lengths: &[&[16]],
-                    floors: &[],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(649))],
-                    lengths: &[&[32]],
+                    lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
-                    lengths: &[&[64]],
+                    lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(652))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(653))],
+                    lengths: &[&[128]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(405))],
+                    lengths: &[&[4]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(406))],
+                    lengths: &[&[8]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(407))],
+                    lengths: &[&[16]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(650))],
+                    lengths: &[&[32]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(651))],
+                    lengths: &[&[64]],
+                    floors: &[],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(652))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -891,8 +891,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 354, 352, 358, 38],
-        accepted: TokenSet(665),
+        slots: &[49, 50, 352, 350, 356, 38],
+        accepted: TokenSet(666),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -937,27 +937,27 @@ pub(crate) static FORMS: [Form; 37] = [
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649))],
+                    cells: &[Cell::Words(TokenSet(650))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(651))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -1016,8 +1016,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc",
         complete: true,
         ptxas: false,
-        slots: &[350, 359, 360, 361, 362],
-        accepted: TokenSet(668),
+        slots: &[348, 357, 358, 359, 360],
+        accepted: TokenSet(669),
         ignored: TokenSet(403),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -1043,20 +1043,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(669)),
-                    Cond::Holds(2, TokenSet(670)),
+                    Cond::Holds(1, TokenSet(670)),
+                    Cond::Holds(2, TokenSet(671)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(671)),
-                    Cond::Holds(2, TokenSet(672)),
+                    Cond::Holds(1, TokenSet(672)),
+                    Cond::Holds(2, TokenSet(673)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(673))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(674))),
                 ptxas: false,
             },
             Rule {
@@ -1098,8 +1098,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.down [taddr]",
         complete: true,
         ptxas: false,
-        slots: &[350, 363],
-        accepted: TokenSet(675),
+        slots: &[348, 361],
+        accepted: TokenSet(676),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
@@ -1138,8 +1138,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[350, 364, 365],
-        accepted: TokenSet(678),
+        slots: &[348, 362, 363],
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1158,8 +1158,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(679)), 4),
-                    (Cond::Holds(0, TokenSet(680)), 8),
+                    (Cond::Holds(0, TokenSet(680)), 4),
+                    (Cond::Holds(0, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1233,8 +1233,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[350, 364, 366, 365],
-        accepted: TokenSet(682),
+        slots: &[348, 362, 364, 363],
+        accepted: TokenSet(683),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1254,8 +1254,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(679)), 4),
-                    (Cond::Holds(0, TokenSet(680)), 8),
+                    (Cond::Holds(0, TokenSet(680)), 4),
+                    (Cond::Holds(0, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1268,7 +1268,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(683))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(684))])),
                 ptxas: false,
             },
             Rule {
@@ -1333,8 +1333,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[350, 367, 209, 368, 365],
-        accepted: TokenSet(686),
+        slots: &[348, 365, 209, 366, 363],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1376,7 +1376,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(687))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(688))]),
                     Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -1419,7 +1419,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(687)), Cond::Holds(3, TokenSet(688))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(688)), Cond::Holds(3, TokenSet(689))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1455,8 +1455,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[350, 367, 209, 368, 365],
-        accepted: TokenSet(686),
+        slots: &[348, 365, 209, 366, 363],
+        accepted: TokenSet(687),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1499,7 +1499,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(687))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(688))]),
                     Cond::Holds(1, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -1542,7 +1542,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(687)), Cond::Holds(3, TokenSet(688))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(688)), Cond::Holds(3, TokenSet(689))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1578,8 +1578,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[350, 369, 365],
-        accepted: TokenSet(690),
+        slots: &[348, 367, 363],
+        accepted: TokenSet(691),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1598,8 +1598,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(679)), 4),
-                    (Cond::Holds(0, TokenSet(680)), 8),
+                    (Cond::Holds(0, TokenSet(680)), 4),
+                    (Cond::Holds(0, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1663,8 +1663,8 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[350, 369, 366, 365],
-        accepted: TokenSet(691),
+        slots: &[348, 367, 364, 363],
+        accepted: TokenSet(692),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1684,8 +1684,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(679)), 4),
-                    (Cond::Holds(0, TokenSet(680)), 8),
+                    (Cond::Holds(0, TokenSet(680)), 4),
+                    (Cond::Holds(0, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1698,7 +1698,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(683))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(684))])),
                 ptxas: false,
             },
             Rule {
@@ -1753,7 +1753,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[370, 350, 364, 365],
+        slots: &[368, 348, 362, 363],
         accepted: TokenSet(693),
         ignored: TokenSet(6),
         operands: &[
@@ -1776,8 +1776,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(679)), 4),
-                    (Cond::Holds(1, TokenSet(680)), 8),
+                    (Cond::Holds(1, TokenSet(680)), 4),
+                    (Cond::Holds(1, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1851,7 +1851,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[370, 350, 364, 366, 365],
+        slots: &[368, 348, 362, 364, 363],
         accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
@@ -1875,8 +1875,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(679)), 4),
-                    (Cond::Holds(1, TokenSet(680)), 8),
+                    (Cond::Holds(1, TokenSet(680)), 4),
+                    (Cond::Holds(1, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1889,7 +1889,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(683))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(684))])),
                 ptxas: false,
             },
             Rule {
@@ -1954,7 +1954,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[370, 350, 367, 209, 368, 365],
+        slots: &[368, 348, 365, 209, 366, 363],
         accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
@@ -2000,7 +2000,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(687))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(688))]),
                     Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -2050,7 +2050,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(687)), Cond::Holds(4, TokenSet(688))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(688)), Cond::Holds(4, TokenSet(689))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2086,7 +2086,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d",
         complete: true,
         ptxas: false,
-        slots: &[370, 350, 367, 209, 368, 365],
+        slots: &[368, 348, 365, 209, 366, 363],
         accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
@@ -2133,7 +2133,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(687))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(688))]),
                     Cond::Holds(2, TokenSet(372)),
                 ),
                 ptxas: false,
@@ -2183,7 +2183,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(687)), Cond::Holds(4, TokenSet(688))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(688)), Cond::Holds(4, TokenSet(689))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2219,7 +2219,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[370, 350, 369, 365],
+        slots: &[368, 348, 367, 363],
         accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
@@ -2242,8 +2242,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(679)), 4),
-                    (Cond::Holds(1, TokenSet(680)), 8),
+                    (Cond::Holds(1, TokenSet(680)), 4),
+                    (Cond::Holds(1, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -2314,7 +2314,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}",
         complete: true,
         ptxas: false,
-        slots: &[370, 350, 369, 366, 365],
+        slots: &[368, 348, 367, 364, 363],
         accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
@@ -2338,8 +2338,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(679)), 4),
-                    (Cond::Holds(1, TokenSet(680)), 8),
+                    (Cond::Holds(1, TokenSet(680)), 4),
+                    (Cond::Holds(1, TokenSet(681)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -2352,7 +2352,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(683))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(684))])),
                 ptxas: false,
             },
             Rule {
@@ -2414,7 +2414,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[371, 364, 372],
+        slots: &[369, 362, 370],
         accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
@@ -2481,7 +2481,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[371, 364, 372],
+        slots: &[369, 362, 370],
         accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
@@ -2549,7 +2549,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[371, 373, 372],
+        slots: &[369, 371, 370],
         accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
@@ -2623,7 +2623,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[371, 373, 372],
+        slots: &[369, 371, 370],
         accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
@@ -2698,7 +2698,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[370, 371, 364, 372],
+        slots: &[368, 369, 362, 370],
         accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
@@ -2768,7 +2768,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[370, 371, 364, 372],
+        slots: &[368, 369, 362, 370],
         accepted: TokenSet(701),
         ignored: TokenSet(6),
         operands: &[
@@ -2839,7 +2839,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[370, 371, 373, 372],
+        slots: &[368, 369, 371, 370],
         accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
@@ -2916,7 +2916,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}",
         complete: true,
         ptxas: false,
-        slots: &[370, 371, 373, 372],
+        slots: &[368, 369, 371, 370],
         accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
@@ -3050,7 +3050,7 @@ pub(crate) static FORMS: [Form; 37] = [
         syntax: ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}",
         complete: true,
         ptxas: false,
-        slots: &[350, 374, 186, 10, 44],
+        slots: &[348, 372, 186, 10, 44],
         accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
@@ -3065,6 +3065,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Operand::new("ctaMask", 1, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
+                .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[

@@ -15,12 +15,12 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 112, 376, 377],
+        slots: &[373, 112, 374, 375],
         accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Bits(2))
+                .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
@@ -38,22 +38,23 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -102,6 +103,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -114,7 +129,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(628)),
+                    Cond::Holds(0, TokenSet(629)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -186,7 +201,7 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 378, 63, 377],
+        slots: &[373, 376, 63, 375],
         accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
@@ -209,22 +224,23 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -273,6 +289,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -285,7 +315,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(628)),
+                    Cond::Holds(0, TokenSet(629)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -354,12 +384,12 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 112, 376, 377],
+        slots: &[373, 112, 374, 375],
         accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Bits(2))
+                .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
@@ -377,22 +407,23 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -439,6 +470,20 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -497,7 +542,7 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 378, 63, 377],
+        slots: &[373, 376, 63, 375],
         accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
@@ -520,22 +565,23 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -582,6 +628,20 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -637,12 +697,12 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 112, 376, 377],
+        slots: &[373, 112, 374, 375],
         accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Bits(2))
+                .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
@@ -660,14 +720,15 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Fixed(1))
@@ -677,9 +738,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -726,6 +787,20 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -781,6 +856,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ])),
                 ptxas: true,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -796,7 +878,7 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 378, 63, 377],
+        slots: &[373, 376, 63, 375],
         accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
@@ -819,14 +901,15 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("lod", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Fixed(1))
@@ -836,9 +919,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -887,6 +970,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
@@ -929,6 +1026,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
                     Cond::Not(&Cond::Operand(7, OperandTest::Present)),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, TokenSet(207)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -952,12 +1056,12 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 112, 376, 377],
+        slots: &[373, 112, 374, 375],
         accepted: TokenSet(708),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Bits(2))
+                .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
@@ -975,21 +1079,22 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
@@ -1000,9 +1105,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
@@ -1014,9 +1119,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -1063,6 +1168,20 @@ pub(crate) static FORMS: [Form; 14] = [
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
@@ -1110,6 +1229,31 @@ pub(crate) static FORMS: [Form; 14] = [
                 ])),
                 ptxas: true,
             },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(8, OperandTest::Present),
+                    Cond::Any(&[
+                        Cond::Operand(3, OperandTest::Register),
+                        Cond::Operand(4, OperandTest::Integer),
+                    ]),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Operand(4, OperandTest::Integer),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(7, OperandTest::Present),
+                    Cond::Operand(8, OperandTest::Present),
+                    Cond::Holds(0, TokenSet(719)),
+                ])),
+                ptxas: true,
+            },
         ],
         tables: &[],
         effects: &[Effect {
@@ -1125,7 +1269,7 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[375, 378, 63, 377],
+        slots: &[373, 376, 63, 375],
         accepted: TokenSet(717),
         ignored: TokenSet(6),
         operands: &[
@@ -1148,21 +1292,22 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(623)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 4),
+                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
                     (Cond::Holds(0, TokenSet(711)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("dPdx", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
@@ -1173,9 +1318,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
                     (Cond::Holds(0, TokenSet(709)), 4),
                     (Cond::Holds(0, TokenSet(710)), 4),
@@ -1187,9 +1332,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(623)), 1),
+                    (Cond::Holds(0, TokenSet(624)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(624)), 2),
+                    (Cond::Holds(0, TokenSet(625)), 2),
                     (Cond::Holds(0, TokenSet(711)), 1),
                     (Cond::Holds(0, TokenSet(712)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
@@ -1238,6 +1383,20 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
                 ptxas: false,
             },
@@ -1277,6 +1436,23 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: true,
             },
             Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(8, OperandTest::Present),
+                    Cond::Any(&[
+                        Cond::Operand(3, OperandTest::Register),
+                        Cond::Operand(4, OperandTest::Integer),
+                    ]),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Operand(4, OperandTest::Integer),
+                ])),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
             },
@@ -1295,12 +1471,12 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}",
         complete: true,
         ptxas: false,
-        slots: &[379, 380, 112, 116, 68],
-        accepted: TokenSet(721),
+        slots: &[377, 378, 112, 116, 68],
+        accepted: TokenSet(722),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Bits(3))
+                .ty(TypeExpr::Slot(3))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
             Operand::new("p", 0, Within::Pair, Role::Def)
@@ -1316,17 +1492,18 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(624)), 4),
+                    (Cond::Holds(1, TokenSet(625)), 4),
                     (Cond::Holds(1, TokenSet(709)), 4),
                     (Cond::Holds(1, TokenSet(710)), 4),
                 ]))
-                .mark(Marks::LONGER),
+                .mark(Marks::LONGER)
+                .mark(Marks::LAYER),
             Operand::new("e", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 1),
-                    (Cond::Holds(1, TokenSet(624)), 1),
+                    (Cond::Holds(1, TokenSet(625)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
@@ -1341,7 +1518,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(722)),
+                    Cond::Holds(1, TokenSet(723)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1365,10 +1542,24 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(723)),
+                    Cond::Holds(1, TokenSet(724)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Not(&Cond::Holds(1, TokenSet(724))),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(3, OperandTest::Register),
+                ])),
+                ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
@@ -1392,8 +1583,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tquery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[381, 38],
-        accepted: TokenSet(725),
+        slots: &[379, 38],
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1404,13 +1595,6 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(726)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
-                ),
                 ptxas: false,
             },
             Rule {
@@ -1427,6 +1611,13 @@ pub(crate) static FORMS: [Form; 14] = [
                 ),
                 ptxas: false,
             },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(729)),
+                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
         ],
         tables: &[],
         effects: &[],
@@ -1439,8 +1630,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [a]",
         complete: true,
         ptxas: false,
-        slots: &[382, 38],
-        accepted: TokenSet(730),
+        slots: &[380, 38],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1457,7 +1648,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::Not(&Cond::Holds(0, TokenSet(731))),
+                        Cond::Not(&Cond::Holds(0, TokenSet(732))),
                         Cond::Operand(1, OperandTest::Register),
                     ]),
                 ),
@@ -1475,8 +1666,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".squery.b32 d, [b]",
         complete: true,
         ptxas: false,
-        slots: &[382, 38],
-        accepted: TokenSet(730),
+        slots: &[380, 38],
+        accepted: TokenSet(731),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1497,14 +1688,14 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".tlquery.b32 d, [a], lod",
         complete: true,
         ptxas: false,
-        slots: &[383, 38],
-        accepted: TokenSet(733),
+        slots: &[381, 38],
+        accepted: TokenSet(734),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
             Operand::new("lod", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(1))
+                .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1)),
         ],
         rules: &[Rule {
@@ -1522,8 +1713,8 @@ pub(crate) static FORMS: [Form; 14] = [
         syntax: ".type p, a",
         complete: true,
         ptxas: false,
-        slots: &[384],
-        accepted: TokenSet(735),
+        slots: &[382],
+        accepted: TokenSet(736),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -42,8 +42,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(737),
+        slots: &[383, 173, 174, 136, 384],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -70,8 +70,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -100,8 +100,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -127,8 +127,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(737),
+        slots: &[383, 173, 174, 136, 384],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -155,8 +155,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -185,8 +185,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -212,8 +212,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(737),
+        slots: &[383, 173, 174, 136, 384],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -240,8 +240,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -270,8 +270,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -297,8 +297,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(737),
+        slots: &[383, 173, 174, 136, 384],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -325,8 +325,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -355,8 +355,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -382,8 +382,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136, 386],
-        accepted: TokenSet(737),
+        slots: &[383, 173, 174, 136, 384],
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -410,8 +410,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -440,8 +440,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(738),
+        slots: &[383, 173, 92, 136, 172],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -467,8 +467,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 92, 136, 172, 386],
-        accepted: TokenSet(739),
+        slots: &[383, 173, 92, 136, 172, 384],
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -495,8 +495,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(738),
+        slots: &[383, 173, 92, 136, 172],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -525,8 +525,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(738),
+        slots: &[383, 173, 92, 136, 172],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -552,8 +552,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 92, 136, 172, 386],
-        accepted: TokenSet(739),
+        slots: &[383, 173, 92, 136, 172, 384],
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -580,8 +580,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.u32{.sat}.mode d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 92, 136, 172],
-        accepted: TokenSet(738),
+        slots: &[383, 173, 92, 136, 172],
+        accepted: TokenSet(739),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -610,8 +610,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136, 387],
-        accepted: TokenSet(741),
+        slots: &[383, 173, 174, 136, 385],
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -658,8 +658,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 388, 136, 387],
-        accepted: TokenSet(743),
+        slots: &[383, 173, 174, 386, 136, 385],
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -702,8 +702,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b",
         complete: true,
         ptxas: false,
-        slots: &[173, 174, 389],
-        accepted: TokenSet(745),
+        slots: &[173, 174, 387],
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -729,8 +729,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.op2 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[173, 174, 389, 386],
-        accepted: TokenSet(746),
+        slots: &[173, 174, 387, 384],
+        accepted: TokenSet(747),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -757,8 +757,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[173, 174, 389],
-        accepted: TokenSet(745),
+        slots: &[173, 174, 387],
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -787,8 +787,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -822,8 +822,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -857,8 +857,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -892,8 +892,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -927,8 +927,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -962,8 +962,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -997,8 +997,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1032,8 +1032,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1067,8 +1067,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1102,8 +1102,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1137,8 +1137,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1172,8 +1172,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1207,8 +1207,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[173, 174, 389],
-        accepted: TokenSet(745),
+        slots: &[173, 174, 387],
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1242,8 +1242,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[173, 174, 389, 19],
-        accepted: TokenSet(748),
+        slots: &[173, 174, 387, 19],
+        accepted: TokenSet(749),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1277,8 +1277,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1312,8 +1312,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1347,8 +1347,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1382,8 +1382,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1417,8 +1417,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1452,8 +1452,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1487,8 +1487,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1522,8 +1522,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1557,8 +1557,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1592,8 +1592,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1627,8 +1627,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype{.sat} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 136],
-        accepted: TokenSet(736),
+        slots: &[383, 173, 174, 136],
+        accepted: TokenSet(737),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1662,8 +1662,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".dtype.atype.btype.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[385, 173, 174, 19],
-        accepted: TokenSet(747),
+        slots: &[383, 173, 174, 19],
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1697,8 +1697,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[173, 174, 389],
-        accepted: TokenSet(745),
+        slots: &[173, 174, 387],
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1732,8 +1732,8 @@ pub(crate) static FORMS: [Form; 54] = [
         syntax: ".atype.btype.cmp.add d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[173, 174, 389, 19],
-        accepted: TokenSet(748),
+        slots: &[173, 174, 387, 19],
+        accepted: TokenSet(749),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".mode.pred d, a",
         complete: true,
         ptxas: false,
-        slots: &[390, 94],
-        accepted: TokenSet(750),
+        slots: &[388, 94],
+        accepted: TokenSet(751),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -56,8 +56,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".ballot.b32 d, a",
         complete: true,
         ptxas: false,
-        slots: &[391, 38],
-        accepted: TokenSet(752),
+        slots: &[389, 38],
+        accepted: TokenSet(753),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -101,8 +101,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.mode.pred d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[49, 390, 94],
-        accepted: TokenSet(753),
+        slots: &[49, 388, 94],
+        accepted: TokenSet(754),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -130,8 +130,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".sync.ballot.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[49, 391, 38],
-        accepted: TokenSet(754),
+        slots: &[49, 389, 38],
+        accepted: TokenSet(755),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -159,8 +159,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b32 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[392, 49, 38],
-        accepted: TokenSet(756),
+        slots: &[390, 49, 38],
+        accepted: TokenSet(757),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -170,10 +170,16 @@ pub(crate) static FORMS: [Form; 13] = [
             Operand::new("membermask", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(0, OperandTest::Sink)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -188,8 +194,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".any.sync.b64 d, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[392, 49, 44],
-        accepted: TokenSet(757),
+        slots: &[390, 49, 44],
+        accepted: TokenSet(758),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -199,10 +205,16 @@ pub(crate) static FORMS: [Form; 13] = [
             Operand::new("membermask", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Operand(0, OperandTest::Sink)),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -217,8 +229,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b32 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[393, 49, 38],
-        accepted: TokenSet(759),
+        slots: &[391, 49, 38],
+        accepted: TokenSet(760),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -250,8 +262,8 @@ pub(crate) static FORMS: [Form; 13] = [
         syntax: ".all.sync.b64 d{|p}, a, membermask",
         complete: true,
         ptxas: false,
-        slots: &[393, 49, 44],
-        accepted: TokenSet(760),
+        slots: &[391, 49, 44],
+        accepted: TokenSet(761),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -306,7 +318,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 69, 81],
-        accepted: TokenSet(761),
+        accepted: TokenSet(762),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -333,7 +345,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 82, 38],
-        accepted: TokenSet(762),
+        accepted: TokenSet(763),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -360,7 +372,7 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 80, 144, 142, 68],
-        accepted: TokenSet(763),
+        accepted: TokenSet(764),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),

@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 394, 193, 62, 62],
-        accepted: TokenSet(765),
+        slots: &[49, 90, 392, 193, 62, 62],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -71,8 +71,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 394, 193, 62, 62],
-        accepted: TokenSet(765),
+        slots: &[49, 90, 392, 193, 62, 62],
+        accepted: TokenSet(766),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -127,8 +127,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 394, 395, 64, 64],
-        accepted: TokenSet(766),
+        slots: &[49, 90, 392, 393, 64, 64],
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -183,8 +183,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 394, 395, 64, 64],
-        accepted: TokenSet(766),
+        slots: &[49, 90, 392, 393, 64, 64],
+        accepted: TokenSet(767),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -239,8 +239,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 396, 395, 243, 243],
-        accepted: TokenSet(768),
+        slots: &[49, 90, 394, 393, 243, 243],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -293,8 +293,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 396, 395, 243, 243],
-        accepted: TokenSet(768),
+        slots: &[49, 90, 394, 393, 243, 243],
+        accepted: TokenSet(769),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -348,8 +348,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 397, 193, 201, 202],
-        accepted: TokenSet(770),
+        slots: &[49, 90, 395, 193, 201, 202],
+        accepted: TokenSet(771),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -402,8 +402,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 397, 193, 201, 202],
-        accepted: TokenSet(770),
+        slots: &[49, 90, 395, 193, 201, 202],
+        accepted: TokenSet(771),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -457,8 +457,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 398, 218, 121, 399, 400],
-        accepted: TokenSet(773),
+        slots: &[49, 90, 396, 218, 121, 397, 398],
+        accepted: TokenSet(774),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -485,8 +485,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(560))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(560)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(555)), Cond::Holds(6, TokenSet(561))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(561)), Cond::Holds(6, TokenSet(555))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -521,8 +521,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 398, 218, 121, 399, 400],
-        accepted: TokenSet(773),
+        slots: &[49, 90, 396, 218, 121, 397, 398],
+        accepted: TokenSet(774),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -550,8 +550,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(553)), Cond::Holds(6, TokenSet(560))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(560)), Cond::Holds(6, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(555)), Cond::Holds(6, TokenSet(561))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(561)), Cond::Holds(6, TokenSet(555))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -586,8 +586,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 401, 121, 225, 225, 402, 91],
-        accepted: TokenSet(775),
+        slots: &[49, 90, 399, 121, 225, 225, 400, 91],
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -638,8 +638,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[49, 90, 401, 121, 225, 225, 402, 91],
-        accepted: TokenSet(775),
+        slots: &[49, 90, 399, 121, 225, 225, 400, 91],
+        accepted: TokenSet(776),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -691,8 +691,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 397, 193, 62, 62],
-        accepted: TokenSet(776),
+        slots: &[368, 49, 90, 395, 193, 62, 62],
+        accepted: TokenSet(777),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -754,8 +754,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 397, 193, 62, 62],
-        accepted: TokenSet(776),
+        slots: &[368, 49, 90, 395, 193, 62, 62],
+        accepted: TokenSet(777),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -817,8 +817,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 397, 395, 64, 64],
-        accepted: TokenSet(777),
+        slots: &[368, 49, 90, 395, 393, 64, 64],
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -880,8 +880,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 397, 395, 64, 64],
-        accepted: TokenSet(777),
+        slots: &[368, 49, 90, 395, 393, 64, 64],
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -943,8 +943,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 394, 395, 243, 243],
-        accepted: TokenSet(778),
+        slots: &[368, 49, 90, 392, 393, 243, 243],
+        accepted: TokenSet(779),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1004,8 +1004,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 394, 395, 243, 243],
-        accepted: TokenSet(778),
+        slots: &[368, 49, 90, 392, 393, 243, 243],
+        accepted: TokenSet(779),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1066,8 +1066,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 403, 193, 201, 202],
-        accepted: TokenSet(780),
+        slots: &[368, 49, 90, 401, 193, 201, 202],
+        accepted: TokenSet(781),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1127,8 +1127,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 403, 193, 201, 202],
-        accepted: TokenSet(780),
+        slots: &[368, 49, 90, 401, 193, 201, 202],
+        accepted: TokenSet(781),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1189,8 +1189,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 404, 218, 121, 399, 400],
-        accepted: TokenSet(782),
+        slots: &[368, 49, 90, 402, 218, 121, 397, 398],
+        accepted: TokenSet(783),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1224,8 +1224,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(560))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(555)), Cond::Holds(7, TokenSet(561))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(561)), Cond::Holds(7, TokenSet(555))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1260,8 +1260,8 @@ pub(crate) static FORMS: [Form; 25] = [
         syntax: ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d",
         complete: true,
         ptxas: false,
-        slots: &[370, 49, 90, 404, 218, 121, 399, 400],
-        accepted: TokenSet(782),
+        slots: &[368, 49, 90, 402, 218, 121, 397, 398],
+        accepted: TokenSet(783),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1296,8 +1296,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(560))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(555)), Cond::Holds(7, TokenSet(561))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(561)), Cond::Holds(7, TokenSet(555))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),

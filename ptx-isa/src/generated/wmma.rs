@@ -15,8 +15,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 406, 407, 408],
-        accepted: TokenSet(786),
+        slots: &[49, 50, 403, 404, 405, 406],
+        accepted: TokenSet(787),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -56,33 +56,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(772))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(121))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(772))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(773))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
-                    lengths: &[&[2]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -91,12 +76,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(772))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(773))],
+                    lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
+                    lengths: &[&[2]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(773))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -117,8 +117,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 409, 407, 243],
-        accepted: TokenSet(791),
+        slots: &[49, 50, 403, 407, 405, 243],
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -171,14 +171,15 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 410, 407, 138],
-        accepted: TokenSet(792),
+        slots: &[49, 50, 403, 216, 405, 138],
+        accepted: TokenSet(793),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
@@ -225,8 +226,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k32{.ss}.atype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 196, 411, 407, 412],
-        accepted: TokenSet(794),
+        slots: &[49, 50, 196, 408, 405, 409],
+        accepted: TokenSet(795),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -279,8 +280,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 196, 413, 407, 225],
-        accepted: TokenSet(795),
+        slots: &[49, 50, 196, 410, 405, 225],
+        accepted: TokenSet(796),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -333,8 +334,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 406, 407, 414],
-        accepted: TokenSet(786),
+        slots: &[49, 50, 403, 404, 405, 411],
+        accepted: TokenSet(787),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -374,33 +375,18 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(772))],
-                    lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(121))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(772))],
-                    lengths: &[&[4]],
+                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(773))],
+                    lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
-                    lengths: &[&[8]],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
@@ -409,12 +395,27 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(772))],
-                    lengths: &[&[1]],
+                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(773))],
+                    lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(773))],
+                    lengths: &[&[1]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(121))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -433,8 +434,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m16n16k8{.ss}.tf32 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 409, 407, 243],
-        accepted: TokenSet(791),
+        slots: &[49, 50, 403, 407, 405, 243],
+        accepted: TokenSet(792),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -485,14 +486,15 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.m8n8k4{.ss}.f64 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 410, 407, 138],
-        accepted: TokenSet(792),
+        slots: &[49, 50, 403, 216, 405, 138],
+        accepted: TokenSet(793),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
-                .mark(Marks::BRACED),
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
             Operand::new("p", 1, Within::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
@@ -537,8 +539,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k32{.ss}.btype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 197, 411, 407, 415],
-        accepted: TokenSet(796),
+        slots: &[49, 50, 197, 408, 405, 412],
+        accepted: TokenSet(797),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -589,8 +591,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.col.m8n8k128{.ss}.b1 r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 197, 413, 407, 225],
-        accepted: TokenSet(797),
+        slots: &[49, 50, 197, 410, 405, 225],
+        accepted: TokenSet(798),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -641,8 +643,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.ctype r, [p]{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 416, 407, 417],
-        accepted: TokenSet(800),
+        slots: &[49, 50, 403, 413, 405, 414],
+        accepted: TokenSet(801),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -681,21 +683,6 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(126))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(207))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
@@ -726,7 +713,22 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(207))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(791)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -736,7 +738,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(801)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(802)), Cell::Words(TokenSet(207))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -755,8 +757,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.layout.shape{.ss}.type [p], r{, stride}",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 405, 416, 407, 418],
-        accepted: TokenSet(800),
+        slots: &[49, 50, 403, 413, 405, 415],
+        accepted: TokenSet(801),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -767,7 +769,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("r", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Table)
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::PLAIN),
             Operand::new("stride", 2, Within::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -783,21 +786,6 @@ pub(crate) static FORMS: [Form; 19] = [
             columns: &[3, 5],
             operands: &[1],
             rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(117))],
-                    lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(126))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(787)), Cell::Words(TokenSet(207))],
-                    lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
-                },
                 Row {
                     cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
                     lengths: &[&[4]],
@@ -829,7 +817,22 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    lengths: &[&[4]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
                     cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(207))],
+                    lengths: &[&[8]],
+                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(791)), Cell::Words(TokenSet(126))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -839,7 +842,7 @@ pub(crate) static FORMS: [Form; 19] = [
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(801)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(802)), Cell::Words(TokenSet(207))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -858,8 +861,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.dtype.ctype{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 191, 192, 406, 193, 194, 218],
-        accepted: TokenSet(802),
+        slots: &[49, 50, 191, 192, 404, 193, 194, 218],
+        accepted: TokenSet(803),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -890,6 +893,13 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Until(
+                    Cond::Operand(0, OperandTest::Partial),
+                    &[Floor::new(6, 3, 0x70000, "sm_70..sm_80")],
+                ),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
@@ -907,17 +917,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(787))],
-                    lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
-                },
-                Row {
                     cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[Cell::Words(TokenSet(789))],
+                    lengths: &[&[8], &[8]],
+                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(790))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -938,8 +948,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 191, 192, 406, 121, 399, 400, 121, 218],
-        accepted: TokenSet(803),
+        slots: &[49, 50, 191, 192, 404, 121, 397, 398, 121, 218],
+        accepted: TokenSet(804),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -964,11 +974,21 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Constant),
+                        Cond::Operand(2, OperandTest::Constant),
+                    ]),
+                    &[Floor::new(6, 3, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: true,
+            },
+            Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(560)), Cond::Holds(7, TokenSet(560))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(553)), Cond::Holds(7, TokenSet(553))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(561)), Cond::Holds(7, TokenSet(561))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(555)), Cond::Holds(7, TokenSet(555))]),
                     ]),
                 ),
                 ptxas: false,
@@ -983,17 +1003,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(787))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789))],
+                    cells: &[Cell::Words(TokenSet(790))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -1014,8 +1034,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.shape.f32.bf16.bf16.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 191, 192, 406, 68, 64, 64, 68],
-        accepted: TokenSet(804),
+        slots: &[49, 50, 191, 192, 404, 68, 64, 64, 68],
+        accepted: TokenSet(805),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1036,26 +1056,38 @@ pub(crate) static FORMS: [Form; 19] = [
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Always,
+                    Cond::All(&[
+                        Cond::Operand(1, OperandTest::Bits),
+                        Cond::Operand(2, OperandTest::Bits),
+                    ]),
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[Table {
             columns: &[4],
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(787))],
+                    cells: &[Cell::Words(TokenSet(788))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788))],
+                    cells: &[Cell::Words(TokenSet(789))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789))],
+                    cells: &[Cell::Words(TokenSet(790))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1076,14 +1108,13 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m16n16k8.f32.tf32.tf32.f32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 191, 192, 409, 68, 243, 243, 68],
-        accepted: TokenSet(805),
+        slots: &[49, 50, 191, 192, 407, 68, 243, 243, 68],
+        accepted: TokenSet(806),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(8))
-                .mark(Marks::SINK)
                 .mark(Marks::EXACT),
             Operand::new("a", 1, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -1092,16 +1123,29 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("b", 2, Within::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
-                .mark(Marks::EXACT),
+                .mark(Marks::EXACT)
+                .mark(Marks::REG),
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(8))
                 .mark(Marks::EXACT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Always,
+                    Cond::All(&[
+                        Cond::Operand(1, OperandTest::Bits),
+                        Cond::Operand(2, OperandTest::Bits),
+                    ]),
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -1118,8 +1162,8 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.alayout.blayout.m8n8k4{.rnd}.f64.f64.f64.f64 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 191, 192, 410, 139, 138, 138, 138, 138],
-        accepted: TokenSet(806),
+        slots: &[49, 50, 191, 192, 216, 139, 138, 138, 138, 138],
+        accepted: TokenSet(378),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1160,7 +1204,7 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".sync.aligned.row.col.m8n8k32.s32.atype.btype.s32{.satfinite} d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[49, 50, 196, 197, 411, 121, 412, 415, 121, 218],
+        slots: &[49, 50, 196, 197, 408, 121, 409, 412, 121, 218],
         accepted: TokenSet(807),
         ignored: TokenSet(25),
         operands: &[
@@ -1185,6 +1229,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Constant),
+                        Cond::Operand(2, OperandTest::Constant),
+                    ]),
+                    &[Floor::new(6, 3, 0xf80000, "sm_80..sm_90")],
+                ),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
@@ -1216,7 +1270,7 @@ pub(crate) static FORMS: [Form; 19] = [
         syntax: ".op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c",
         complete: true,
         ptxas: false,
-        slots: &[419, 91, 49, 50, 196, 197, 413, 121, 225, 225, 121],
+        slots: &[416, 91, 49, 50, 196, 197, 410, 121, 225, 225, 121],
         accepted: TokenSet(810),
         ignored: TokenSet(25),
         operands: &[
@@ -1241,6 +1295,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 .mark(Marks::EXACT),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::Any(&[
+                        Cond::Operand(1, OperandTest::Constant),
+                        Cond::Operand(2, OperandTest::Constant),
+                    ]),
+                    &[Floor::new(6, 3, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: true,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
                 ptxas: false,

@@ -35,6 +35,12 @@ pub(crate) enum Test {
     Unified,
     Partial,
     Float,
+    Bits,
+    Const,
+    Double,
+    Int,
+    Mixed,
+    Handle,
     Vec(u16),
 }
 
@@ -49,9 +55,20 @@ pub(crate) fn test_text(test: Test) -> String {
         Test::Sreg => "OperandTest::SpecialRegister".into(),
         Test::Func => "OperandTest::Function".into(),
         Test::Float => "OperandTest::Floating".into(),
+        Test::Int => "OperandTest::Integer".into(),
+        Test::Const => "OperandTest::Constant".into(),
         Test::Neg => "OperandTest::Negated".into(),
         Test::Not => "OperandTest::Inverted".into(),
-        Test::Absent | Test::Present | Test::Sink | Test::Pair | Test::Unified | Test::Partial => {
+        Test::Absent
+        | Test::Present
+        | Test::Sink
+        | Test::Pair
+        | Test::Unified
+        | Test::Partial
+        | Test::Bits
+        | Test::Double
+        | Test::Mixed
+        | Test::Handle => {
             format!("OperandTest::{test:?}")
         }
     }
@@ -141,8 +158,14 @@ pub(crate) fn atom(c: &mut Cursor) -> Result<Cond> {
         "unified" => Test::Unified,
         "partial" => Test::Partial,
         "float" => Test::Float,
+        "bits" => Test::Bits,
+        "const" => Test::Const,
+        "double" => Test::Double,
+        "int" => Test::Int,
+        "mixed" => Test::Mixed,
+        "handle" => Test::Handle,
         "vec" => Test::Vec(c.number("a number of elements")?),
-        _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified or vec N before this"),
+        _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified, partial, float, bits, const, double, int, mixed, handle or vec N before this"),
     };
     Ok(Cond::Operand(word, test, pos))
 }

@@ -266,10 +266,11 @@ fn emit_registers(v: &Vocabulary, out: &mut Output) -> Result<()> {
             r.ty
         );
         facts.push(format!(
-            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, since: {}, target: {} }}",
+            "RegisterFacts {{ scalar_type: ScalarType::{}, lanes: {}, volatile: {}, short: {}, since: {}, target: {} }}",
             variant(&r.ty),
             if r.vector { 4 } else { 1 },
             r.volatile,
+            r.short,
             version(r.since),
             option(target(v, r.target.as_ref(), &r.name)?),
         ));

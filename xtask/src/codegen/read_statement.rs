@@ -44,6 +44,7 @@ const MARKS: &[&str] = &[
     "long",
     "long-generic",
     "fraction",
+    "layer",
 ];
 const RULE_WORDS: &[&str] = &[
     "require",

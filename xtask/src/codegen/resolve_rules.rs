@@ -270,6 +270,15 @@ fn floor(vocabulary: &Vocabulary, floor: &Floor) -> Result<String> {
     let mut set = 0u128;
     let mut names = Vec::new();
     for (name, pos) in &floor.targets {
+        if let Some((from, to)) = name.split_once("..") {
+            let named = |name: &str| vocabulary.targets.iter().find(|t| t.name == name);
+            let (Some(from), Some(to)) = (named(from), named(to)) else {
+                return error(pos, format!("{name} goes from no target to another"));
+            };
+            set |= target_set(vocabulary, from) & !target_set(vocabulary, to);
+            names.push(name.as_str());
+            continue;
+        }
         let bare = name.trim_end_matches('+');
         let Some(target) = vocabulary.targets.iter().find(|t| t.name == bare) else {
             return error(pos, format!("{bare} is no target of targets.isa"));

@@ -46,6 +46,7 @@ pub(crate) struct RegisterRow {
     pub(crate) vector: bool,
     pub(crate) ty: String,
     pub(crate) volatile: bool,
+    pub(crate) short: bool,
     pub(crate) since: Version,
     pub(crate) target: Option<String>,
 }

@@ -317,6 +317,7 @@ impl Vocabulary {
         let vector = c.eat_word("v4");
         let ty = c.word("a type")?;
         let volatile = c.eat_word("volatile");
+        let short = c.eat_word("short");
         let (since, target) = since(c)?;
         let Some(names) = expand(&pattern) else {
             return Err(Error {
@@ -332,6 +333,7 @@ impl Vocabulary {
                 vector,
                 ty,
                 volatile,
+                short,
                 since,
                 target,
             });

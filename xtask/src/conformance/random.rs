@@ -1,17 +1,19 @@
 //! `cargo xtask random`: whole modules made from the table by calls of `ptx-build`, and what the real assembler says of them.
 //!
 //! Each has variables of all spaces, functions and kernels with parameters, registers of all types, scopes, guards, jumps, calls,
-//! and instructions of any form. What the builder takes is judged by the assembler's checking mode: making code may refuse what no
-//! checker can know, two accumulators in the same registers say.
+//! and instructions of any form; forms that newer versions have no more stand in modules of old ones. What the builder takes is
+//! judged by the assembler's checking mode: making code may refuse what no checker can know, two accumulators in the same
+//! registers say.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use fastrand::Rng;
 use ptx_build::{Error, FunctionBuilder, ModuleBuilder, Operand as Out};
 use ptx_ir::{FunctionKind, Statement};
-use ptx_isa::{Instruction, ScalarType, Target, TypeKind};
+use ptx_isa::{Instruction, PtxVersion, ScalarType, Target, TypeKind};
 use ptx_print::Style;
 
 use super::built::{Found, inside, instruction, outside, register};
@@ -43,8 +45,8 @@ pub(crate) struct Args {
     jobs: usize,
 }
 
-/// The seed of the cases.
-const POOL: u64 = 1;
+/// So many modules take their instructions from the same cases.
+const POOL: u64 = 500;
 
 /// How many of a thousand modules the assembler has to take.
 const BAR: usize = 995;
@@ -92,6 +94,40 @@ impl Pool {
     }
 }
 
+/// What a module is made for.
+#[derive(Copy, Clone)]
+struct Aim {
+    version: PtxVersion,
+    target: Target,
+    setting: Setting,
+}
+
+impl Aim {
+    const fn new(target: Target, setting: Setting) -> Self {
+        Self {
+            version: VERSION,
+            target,
+            setting,
+        }
+    }
+
+    const fn old(major: u8, minor: u8, target: Target) -> Self {
+        Self {
+            version: PtxVersion::new(major, minor),
+            target,
+            setting: Setting::Plain,
+        }
+    }
+
+    /// Whether there are no addresses of 64 bits yet, nor functions with parameters.
+    fn is_early(self) -> bool {
+        self.version < PtxVersion::new(2, 3)
+    }
+}
+
+/// Where the forms stand that newer versions have no more.
+const OLD: [Aim; 2] = [Aim::old(1, 3, Target::Sm13), Aim::old(6, 3, Target::Sm60)];
+
 /// A module, and which forms it has.
 pub(crate) struct Made {
     pub(crate) module: ptx_ir::Module,
@@ -109,35 +145,36 @@ pub(crate) fn make(pool: &Pool, seed: u64) -> Result<Made, Error> {
     } else {
         Setting::ALL
     };
-    let mut last = None;
-    for target in all {
-        for setting in settings {
-            let made = attempt(pool, first, target, setting, &mut rng)?;
-            if made.forms.contains(&first) {
-                return Ok(made);
-            }
-            last = Some(made);
+    let aims = all.into_iter();
+    let mut aims: Vec<Aim> = aims
+        .flat_map(|target| settings.map(|setting| Aim::new(target, setting)))
+        .collect();
+    aims.extend(OLD);
+    let mut made = None;
+    for aim in aims {
+        let attempt = attempt(pool, first, aim, &mut rng)?;
+        if attempt.forms.contains(&first) {
+            return Ok(attempt);
         }
+        made.get_or_insert(attempt);
     }
-    match last {
+    match made {
         Some(made) => Ok(made),
-        None => attempt(pool, first, Target::Sm80, Setting::Plain, &mut rng),
+        None => attempt(pool, first, OLD[0], &mut rng),
     }
 }
 
-fn attempt(
-    pool: &Pool,
-    first: usize,
-    target: Target,
-    setting: Setting,
-    rng: &mut Rng,
-) -> Result<Made, Error> {
-    let mut m = ModuleBuilder::new(VERSION, target);
-    if setting == Setting::Independent {
+fn attempt(pool: &Pool, first: usize, aim: Aim, rng: &mut Rng) -> Result<Made, Error> {
+    let mut m = ModuleBuilder::new(aim.version, aim.target);
+    if aim.setting == Setting::Independent {
         m.target_option("texmode_independent")?;
     }
     let mut found = Found::new();
-    outside(&mut m, setting, &mut found)?;
+    if aim.is_early() {
+        m.without_address_size();
+    } else {
+        outside(&mut m, aim.setting, &mut found)?;
+    }
     let mut forms = Vec::new();
     let mut must = Some(first);
     for n in 0..rng.usize(1..4) {
@@ -146,11 +183,12 @@ fn attempt(
             false => (FunctionKind::Func, m.func(&format!("function{n}"))?),
         };
         let mut scopes = vec![found.clone()];
-        inside(&mut k, kind, &mut scopes[0])?;
+        if !aim.is_early() {
+            inside(&mut k, kind, &mut scopes[0])?;
+        }
         let mut body = Body {
             pool,
-            target,
-            setting,
+            aim,
             k,
             scopes,
             forms: &mut forms,
@@ -167,8 +205,7 @@ fn attempt(
 
 struct Body<'b, 'm> {
     pool: &'b Pool,
-    target: Target,
-    setting: Setting,
+    aim: Aim,
     k: FunctionBuilder<'m>,
     /// What is known by its name in each open scope.
     scopes: Vec<Found>,
@@ -231,9 +268,9 @@ impl Body<'_, '_> {
         let start = rng.usize(..cases.len().max(1));
         // With samplers apart from textures, a register stands for them under other rules, which the checker leaves open.
         let strict =
-            self.setting == Setting::Independent && self.pool.opaque.get(form) == Some(&true);
+            self.aim.setting == Setting::Independent && self.pool.opaque.get(form) == Some(&true);
         for case in cases.iter().cycle().skip(start).take(cases.len().min(24)) {
-            if strict && case.setting() != self.setting {
+            if strict && case.setting() != self.aim.setting {
                 continue;
             }
             if self.case(case, guard).is_some() {
@@ -245,7 +282,13 @@ impl Body<'_, '_> {
 
     fn case(&mut self, case: &Case, guard: Option<ptx_build::Reg>) -> Option<()> {
         let line = case.to_string();
-        let text = Text::new(VERSION, self.target, self.setting, [&*line].into_iter()).text;
+        let text = Text::new(
+            VERSION,
+            self.aim.target,
+            self.aim.setting,
+            [&*line].into_iter(),
+        )
+        .text;
         let parsed = ptx_parse::parse(text.as_bytes()).module;
         let body = parsed.body(parsed.function("main")?)?;
         let inst = body.statements().find_map(|(_, s)| match s {
@@ -275,21 +318,24 @@ impl Body<'_, '_> {
     }
 }
 
-/// What the assembler found wrong first, without the place; advice is no reason.
-fn why(output: &str) -> String {
-    let mut found = output.lines().filter_map(|line| {
-        let (_, said) = line.split_once("; ")?;
+/// What the assembler found wrong, with the line of the text that it names; advice is no reason.
+fn reasons(output: &str, text: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let found = output.lines().filter_map(|line| {
+        let (place, said) = line.split_once("; ")?;
         let (kind, what) = said.split_once(':')?;
-        matches!(kind.trim(), "error" | "fatal").then(|| what.trim().to_owned())
+        let number: Option<usize> = place.rsplit(' ').next().and_then(|n| n.parse().ok());
+        let at = number.and_then(|n| lines.get(n.checked_sub(1)?));
+        let at = at.map_or("", |line| line.trim()).to_owned();
+        matches!(kind.trim(), "error" | "fatal").then(|| (what.trim().to_owned(), at))
     });
-    let said = || {
-        output
-            .lines()
-            .next()
-            .unwrap_or("it said nothing")
-            .to_owned()
-    };
-    found.next().unwrap_or_else(said)
+    let found: Vec<_> = found.collect();
+    if found.is_empty() {
+        let said = output.lines().next().unwrap_or("it said nothing");
+        return vec![(said.to_owned(), String::new())];
+    }
+    found
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -297,25 +343,31 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     };
     let start = Instant::now();
-    let pool = Pool::new(POOL);
+    let seeds: Vec<u64> = (args.seed..args.seed + args.count).collect();
+    let pools: BTreeMap<u64, LazyLock<Pool, _>> = seeds
+        .iter()
+        .map(|seed| seed / POOL)
+        .map(|number| (number, LazyLock::new(move || Pool::new(number))))
+        .collect();
+    let pool = LazyLock::force(&pools[&(args.seed / POOL)]);
     println!(
         "{}: {} modules, {} forms",
         assemblers.describe(),
         args.count,
         pool.forms()
     );
-    let seeds: Vec<u64> = (args.seed..args.seed + args.count).collect();
     let outcomes = parallel::map(args.jobs, &seeds, |&seed| -> Result<_> {
-        let made = make(&pool, seed).map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
+        let pool = &pools[&(seed / POOL)];
+        let made = make(pool, seed).map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
         let text = ptx_print::canonical(&made.module, &Style::default());
         let verdict = assemblers.run(&text, Job::Check)?;
         let statements: usize = made.module.bodies.values().map(|b| b.insts.len()).sum();
-        let why = (!verdict.accepted).then(|| (why(&verdict.output), text));
+        let why = (!verdict.accepted).then(|| (reasons(&verdict.output, &text), text));
         Ok((made.forms, statements, why))
     });
     let mut seen = vec![0usize; pool.forms()];
     let (mut accepted, mut statements) = (0, 0);
-    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    let mut families: BTreeMap<String, usize> = BTreeMap::new();
     for (seed, outcome) in seeds.iter().zip(outcomes) {
         let (forms, count, why) = outcome?;
         statements += count;
@@ -324,12 +376,16 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         }
         match why {
             None => accepted += 1,
-            Some((reason, text)) => {
-                println!("REFUSED seed {seed}: {reason}");
+            Some((found, text)) => {
+                for (reason, line) in &found {
+                    println!("REFUSED seed {seed}: {line}  // {reason}");
+                }
                 if args.show {
                     println!("{}", String::from_utf8_lossy(&text));
                 }
-                *reasons.entry(reason).or_default() += 1;
+                for (reason, _) in found.into_iter().take(1) {
+                    *families.entry(reason).or_default() += 1;
+                }
             }
         }
     }
@@ -344,9 +400,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if seeds.len() >= pool.forms() && !unreached.is_empty() {
         println!("no module has {}", unreached.join(", "));
     }
-    let mut reasons: Vec<_> = reasons.into_iter().collect();
-    reasons.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    for (reason, n) in reasons {
+    let mut families: Vec<_> = families.into_iter().collect();
+    families.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    for (reason, n) in families {
         println!("{n:6} {reason}");
     }
     println!("took {:.0} s", start.elapsed().as_secs_f64());
@@ -364,7 +420,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::{Config, RngSeed};
 
-    use super::{Pool, make};
+    use super::{LazyLock, Pool, make};
 
     proptest! {
         #![proptest_config(Config { cases: 24, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
@@ -372,7 +428,7 @@ mod tests {
         /// Every module that can be made is legal, and its text reads back as the same module.
         #[test]
         fn random_modules_are_legal(seed in any::<u64>()) {
-            static POOL: std::sync::LazyLock<Pool> = std::sync::LazyLock::new(|| Pool::new(3));
+            static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(3));
             let made = make(&POOL, seed).unwrap();
             prop_assert!(!made.forms.is_empty());
             let text = ptx_print::canonical(&made.module, &ptx_print::Style::default());

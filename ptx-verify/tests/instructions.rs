@@ -1,0 +1,156 @@
+//! Single instructions that were once judged in another way than by ptxas 13.2, whose verdicts these are.
+
+/// Registers, variables and handles as the instructions name them.
+const BEFORE: &str = ".address_size 64\n.global .texref t;\n.global .surfref s;\n.global .b32 g;\n.shared .b64 m;\n.func f() { ret; }\n\
+    .entry k(.param .b64 p)\n{\n.reg .pred q<4>;\n.reg .b16 h<4>;\n.reg .b32 r<16>;\n.reg .s32 i<16>;\n.reg .f32 f<16>;\n\
+    .reg .b64 d<16>;\n.reg .s64 j<4>;\n.reg .f64 e<4>;\n.reg .f16 x<4>;\n.reg .f16x2 y<8>;\n.param .b64 a;\n";
+
+fn is_taken(target: &str, instruction: &str) -> bool {
+    let text = format!(".version 9.2\n.target {target}\n{BEFORE}{instruction};\nret;\n}}\n");
+    let parsed = ptx_parse::parse(text.as_bytes());
+    assert!(
+        parsed.diagnostics.is_empty(),
+        "{instruction}: {:?}",
+        parsed.diagnostics
+    );
+    ptx_verify::verify(&parsed.module, &ptx_verify::Options::default()).is_empty()
+}
+
+fn judge(target: &str, taken: &[&str], refused: &[&str]) {
+    for instruction in taken {
+        assert!(
+            is_taken(target, instruction),
+            "{target} refused: {instruction}"
+        );
+    }
+    for instruction in refused {
+        assert!(
+            !is_taken(target, instruction),
+            "{target} taken: {instruction}"
+        );
+    }
+}
+
+#[test]
+fn the_layer_of_a_texture_is_an_integer_among_coordinates() {
+    judge(
+        "sm_80",
+        &[
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, f4}]",
+            "tex.a2d.v4.f32.f32 {f0, f1, f2, f3}, [d0, {r0, f4, f5, f6}]",
+            "tex.acube.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, f4, f5, f6}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, i1}]",
+            "tld4.r.a2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, f4, f5, f6}]",
+        ],
+        &[
+            "tex.2d.v4.f32.f32 {f0, f1, f2, f3}, [t, {i0, f4}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4, f5}]",
+            "tex.a1d.v4.f32.f32 {f0, f1, f2, f3}, [d0, d1, {i0, f4}]",
+            "tex.1d.v4.s32.f32 {f0, f1, f2, f3}, [t, {f4}]",
+            "tex.grad.1d.v4.f32.f32 {f0, f1, f2, f3}, [t, {f4}], {f5}, {f6}, i0, f7",
+        ],
+    );
+}
+
+#[test]
+fn elements_of_a_vector_are_of_one_kind() {
+    judge(
+        "sm_90",
+        &[
+            "st.global.v2.b32 [d0], {r0, y0}",
+            "st.global.v2.b32 [d0], {%laneid, %laneid}",
+            "mov.b64 d0, {%laneid, %tid.x}",
+            "red.global.add.noftz.v2.f16 [d0], {x0, 0f3F800000}",
+        ],
+        &[
+            "st.global.v2.b32 [d0], {i0, y0}",
+            "st.global.v2.b32 [d0], {f0, y0}",
+            "st.global.v2.b32 [d0], {y0, 1}",
+            "red.global.add.noftz.v2.f16 [d0], {0f3F800000, x0}",
+            "mov.v2.u64 {d0, d1}, {d2, _}",
+        ],
+    );
+}
+
+#[test]
+fn fragments_of_matrices() {
+    let wmma = |shape: &str, a: &str, b: &str| {
+        format!(
+            "wmma.mma.sync.aligned.row.col.{shape} {{f0, f1, f2, f3, f4, f5, f6, f7}}, {a}, {b}, {{f8, f9, f10, f11, f12, f13, f14, f15}}"
+        )
+    };
+    let (bits, numbers) = ("{r0, r1, r2, r3}", "{i0, i1, i2, i3}");
+    judge(
+        "sm_80",
+        &[
+            &wmma("m16n16k8.f32.tf32.tf32.f32", bits, bits),
+            &wmma("m16n16k16.f32.bf16.bf16.f32", "{i0, r1, r2, r3}", bits),
+            "mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {i0, i1, i2, i3}, {r0, r1}, {r2, r3}, {i4, i5, i6, i7}, r4, 1",
+        ],
+        &[
+            &wmma("m16n16k8.f32.tf32.tf32.f32", numbers, bits),
+            &wmma("m16n16k16.f32.bf16.bf16.f32", bits, numbers),
+            "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {i0, i1}, {f0}, {i2}, {i3, i4}",
+            "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {i0, i1}, {0}, {i2}, {i3, i4}",
+            "mma.sp.sync.aligned.m16n8k64.row.col.s32.s8.s8.s32 {i0, i1, i2, i3}, {r0, r1, r2, r3}, {r4, r5, r6, r7}, {i4, i5, i6, i7}, r8, 1",
+        ],
+    );
+    // Made of other instructions where there is no unit for it.
+    let short = "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {_, f1, f2, f3}, {r0, r1, r2, r3}, {r4, r5}, {f4, f5, f6, f7}";
+    judge("sm_89", &[short], &[]);
+    judge("sm_90", &[], &[short]);
+    judge("sm_120", &[short], &[]);
+}
+
+#[test]
+fn handles_are_no_addresses_where_they_are_copied() {
+    let copy =
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [d0], [t], r0, [d1]";
+    judge(
+        "sm_90",
+        &[
+            copy,
+            "cp.async.mbarrier.arrive.shared.b64 [t]",
+            "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.inc.u32 [d0], r0, [t]",
+            "mov.u64 d0, t",
+            "txq.width.b32 r0, [d0]",
+        ],
+        &[
+            "cp.async.mbarrier.arrive.b64 [t]",
+            "red.async.relaxed.cluster.mbarrier::complete_tx::bytes.inc.u32 [d0], r0, [t]",
+            "mov.b64 d0, t",
+            "mov.u32 r0, s",
+            "txq.width.b32 r0, [d0+16]",
+            "suq.width.b32 r0, [d0+0]",
+        ],
+    );
+    judge("sm_120", &[], &[copy]);
+}
+
+#[test]
+fn constants_and_results_in_their_bounds() {
+    judge(
+        "sm_90",
+        &[
+            "cp.async.bulk.global.shared::cta.bulk_group [d0], [d1], 1048560",
+            "match.all.sync.b32 _, r0, r1",
+            "mov.u16 h0, %tid.x",
+            "mov.u32 r0, %gridid",
+            "cvt.rna.tf32.f32 r0, 0f3F800000",
+            "ldmatrix.sync.aligned.m8n8.x1.b16 {r0}, [d0].unified",
+            "atom.add.u32 r0, [d0].unified, r1",
+        ],
+        &[
+            "cp.async.bulk.global.shared::cta.bulk_group [d0], [d1], 1048576",
+            "match.any.sync.b32 _, r0, r1",
+            "mov.u16 h0, %laneid",
+            "cvt.rna.tf32.f32 r0, 1.0",
+            "cvt.f32.f16 f0, 1.0",
+            "suld.b.1d.v4.b64.trap {d0, d1, d2, d3}, [s, {i0}]",
+            "prefetch.param.tensormap [a]",
+            "st.async.weak.mbarrier::complete_tx::bytes.b32 [d0], {r0}",
+            "atom.add.u32 r0, [g].unified, r1",
+            "atom.global.add.noftz.bf16 _, [d0], h0",
+        ],
+    );
+}
