@@ -317,6 +317,10 @@ fn fragments() {
     assert_eq!(text, "add.s32 {d}, {a}, 1;");
     assert_eq!(found.span.of(text.as_bytes()), b"{a}");
     assert!(found.message.contains("`{a}`"), "{error}");
+    // A note on a place that nobody wrote is left out.
+    let error = k.asm(".reg .b32 {a};", &[("a", r.into())]).unwrap_err();
+    assert_eq!(error.code().to_string(), "PTX0202");
+    assert_eq!(error.diagnostics()[0].labels, []);
     is(
         k.asm("}", &[]).unwrap_err(),
         Kind::Scope,

@@ -27,6 +27,7 @@ fn a_guard_is_for_one_statement_alone() {
     let p = k.reg(T::Pred);
     // What is refused takes its guard along.
     assert!(k.guard(p).inst("no mnemonic", ()).is_err());
+    k.ret().emit(()).unwrap();
     assert!(
         k.guard(p)
             .call_function(f, &[], &[Argument::from(1)])
@@ -35,7 +36,12 @@ fn a_guard_is_for_one_statement_alone() {
     assert!(k.guard(p).asm("}", &[]).is_err());
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
-    assert!(m.text().contains("\n\tret;\n"), "{}", m.text());
+    assert!(
+        m.text()
+            .contains("{\n\t.reg .pred %p<2>;\n\tret;\n\tret;\n}\n"),
+        "{}",
+        m.text()
+    );
     let mut k = m.kernel("dangling").unwrap();
     let p = k.reg(T::Pred);
     k.guard(p);
@@ -244,6 +250,9 @@ fn an_interface_is_said_once() {
     // Refused as a whole: neither name is taken.
     let twice = Interface::new().param(param("a")).param(param("a"));
     assert!(f.set_interface(twice).is_err());
+    f.named_reg(T::B32, "taken").unwrap();
+    let taken = Interface::new().param(param("a")).param(param("taken"));
+    assert_eq!(f.set_interface(taken).unwrap_err().kind(), Kind::Duplicate);
     f.param(T::B32, "a").unwrap();
     let more = Interface::new().param(param("b"));
     assert_eq!(f.set_interface(more).unwrap_err().kind(), Kind::Argument);
