@@ -4,14 +4,17 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use ptx_ir::{Code, FunctionKind};
 use ptx_isa::Directive;
 
-use super::body::{LabelInfo, Scope, Table};
+use super::body::{LabelInfo, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::interface::Interface;
 use crate::operand::{Func, IntoOperands, Label, Operand};
+use crate::writer::hidden;
 
 /// An entry of a table of labels.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -49,7 +52,8 @@ impl FunctionBuilder<'_> {
     /// A label with a name, to be placed in the scope that is open.
     pub fn named_label(&mut self, name: &str) -> Result<Label, Error> {
         self.claim(name, Meaning::Label(self.body.labels.len() as u32))?;
-        Ok(self.push_label(name.to_string(), None))
+        let home = self.body.scope();
+        Ok(self.push_label(name.to_string(), Some(home)))
     }
 
     /// The label that has a name here.
@@ -63,14 +67,15 @@ impl FunctionBuilder<'_> {
         }
     }
 
-    pub(super) fn push_label(&mut self, name: String, table: Option<Table>) -> Label {
+    fn push_label(&mut self, name: String, home: Option<u32>) -> Label {
         let index = self.body.labels.len() as u32;
         self.body.labels.push(LabelInfo {
             name,
             visible: true,
-            placed: table.is_some(),
-            used: false,
-            table,
+            place: None,
+            home,
+            waiting: Vec::new(),
+            table: None,
         });
         Label {
             owner: self.body.owner,
@@ -80,21 +85,42 @@ impl FunctionBuilder<'_> {
 
     /// Places a label: jumps to it come here.
     pub fn place(&mut self, label: Label) -> Result<(), Error> {
-        let known = self.body.labels.get_mut(label.index as usize);
+        let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            let message = format!("a label that does not belong to `{}`", self.body.name);
-            return Err(Error::new(Kind::Foreign, message));
+            let (past, place) = (&self.module.tables.past, &self.body.name);
+            return Err(past.refuse(Handle::Label(label), Some(place)));
         };
         if !info.visible {
-            let message = format!("the scope of the label `{}` is closed", info.name);
-            return Err(Error::new(Kind::Scope, message));
+            return Err(hidden("label", &info.name));
         }
-        if info.placed {
+        if info.place.is_some() {
             let message = format!("the label `{}` is placed already", info.name);
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "a label stands in one place: make another one with `label`";
+            return Err(Error::new(Kind::Duplicate, message, help));
         }
-        info.placed = true;
-        let text = format!("{}:", info.name);
+        let here = self.body.scope();
+        let mut waiting = info.waiting.iter();
+        if info.home.is_some_and(|home| home != here)
+            || !waiting.all(|scope| self.body.is_inside(*scope, here))
+        {
+            let message = format!(
+                "the label `{}` cannot be placed in this scope: it was named in another one, or a statement outside mentions it",
+                info.name
+            );
+            let help = "place it where the scope is closed: what is inside a scope cannot be jumped to from outside";
+            return Err(Error::new(Kind::Scope, message, help).code_is(Code::LabelOutOfScope));
+        }
+        let name = info.name.clone();
+        let text = format!("{name}:");
+        let depth = self.body.depth();
+        if info.home.is_none() && depth > 1 {
+            // Its name means nothing else in the scope.
+            self.enter(&name, Meaning::Label(label.index), depth);
+        }
+        if let Some(info) = self.body.labels.get_mut(label.index as usize) {
+            info.place = Some(here);
+            info.visible = true;
+        }
         self.label_line(&text);
         Ok(())
     }
@@ -157,7 +183,8 @@ impl FunctionBuilder<'_> {
                         || labels.get(first) != Some(&zero.into())
                     {
                         let message = format!("`{stem}<{count}>` are not {count} labels here");
-                        return Err(Error::new(Kind::Argument, message));
+                        let help = "give the first label, and so many behind it, each with the next number in its name";
+                        return Err(Error::new(Kind::Argument, message, help));
                     }
                     names.push(format!("{stem}<{count}>"));
                 }
@@ -177,6 +204,15 @@ impl FunctionBuilder<'_> {
 
     /// The same behind a label that is there already.
     pub fn place_call_targets(&mut self, label: Label, functions: &[Func]) -> Result<(), Error> {
+        for function in functions {
+            let tables = &self.module.tables;
+            let known = tables.func(*function, Some(&self.body.name))?;
+            if known.kind == FunctionKind::Entry {
+                let message = format!("`{}` is a kernel and cannot be called", known.name);
+                let help = "only functions are called: put what both need into one";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::CallTarget));
+            }
+        }
         let functions: Vec<Operand> = functions.iter().copied().map(Operand::Func).collect();
         let text = self.mention(Directive::Calltargets, &functions)?;
         self.place_table(label, text)
@@ -218,17 +254,34 @@ impl FunctionBuilder<'_> {
         writer.push(";");
         let text = self.body.text.get(at..).unwrap_or_default().to_string();
         self.body.text.truncate(at);
-        self.body.error.take().map_or(Ok(text), Err)
+        if let Some(error) = self.body.error.take() {
+            self.body.unmention();
+            return Err(error);
+        }
+        Ok(text)
     }
 
     /// Places a label with a table that mentions what was noted.
     fn place_table(&mut self, label: Label, text: String) -> Result<(), Error> {
-        let mentions = core::mem::take(&mut self.body.mentions);
+        let mentions = self.body.mentions.clone();
         let name = self.name_of_label(label).to_string();
-        if !name.is_empty() {
-            self.check(&format!("{name}: {text}"), &mentions)?;
+        let known = self.body.labels.get(label.index as usize);
+        let is_place =
+            known.is_some_and(|l| label.owner == self.body.owner && !l.waiting.is_empty());
+        let placed = match name.is_empty() {
+            _ if is_place => Err(Error::new(
+                Kind::Argument,
+                format!("the label `{name}` is mentioned as a place to jump to, and cannot be a table"),
+                "make another label for the table, and place it before the statements that mention it",
+            )
+            .code_is(Code::LateDeclaration)),
+            true => Ok(()),
+            false => self.check(&format!("{name}: {text}"), &mentions),
+        };
+        if let Err(error) = placed.and_then(|()| self.place(label)) {
+            self.body.unmention();
+            return Err(error);
         }
-        self.place(label)?;
         self.body.line(&text);
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
             info.table = Some(Table { text, mentions });
@@ -239,14 +292,15 @@ impl FunctionBuilder<'_> {
     /// Opens a scope: `{`. What is declared in it is not visible outside.
     pub fn open(&mut self) {
         self.body.line("{");
-        self.body.scopes.push(Scope::default());
+        self.body.push_scope();
     }
 
     /// Closes the scope that was opened last: `}`.
     pub fn close(&mut self) -> Result<(), Error> {
         if self.body.scopes.len() < 2 {
             let message = format!("no scope of `{}` is open", self.body.name);
-            return Err(Error::new(Kind::Scope, message));
+            let help = "`close` closes what `open` opened; `finish` ends the function";
+            return Err(Error::new(Kind::Scope, message, help).code_is(Code::StrayBrace));
         }
         self.body.abandon();
         let scope = self.body.scopes.pop().unwrap_or_default();

@@ -56,7 +56,11 @@ pub fn replay(module: &Module) -> Result<ModuleBuilder, Error> {
 
 /// What is there and cannot be made.
 pub(crate) fn unknown(what: &str) -> Error {
-    Error::new(Kind::Unknown, format!("{what} was not understood"))
+    Error::new(
+        Kind::Unknown,
+        format!("{what} was not understood"),
+        "mend what parsing and checking the module find wrong, and replay it then",
+    )
 }
 
 /// The names of the module so far.
