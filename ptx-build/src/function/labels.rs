@@ -133,6 +133,18 @@ impl FunctionBuilder<'_> {
 
     /// The same behind a label that is there already.
     pub fn place_branch_targets(&mut self, label: Label, labels: &[Label]) -> Result<(), Error> {
+        for target in labels {
+            let known = self.body.labels.get(target.index as usize);
+            let known = known.filter(|_| target.owner == self.body.owner);
+            if let Some(info) = known.filter(|l| l.table.is_some()) {
+                let message = format!(
+                    "the label `{}` is a table and no place to jump to",
+                    info.name
+                );
+                let help = "list labels that are placed before statements";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::OperandKind));
+            }
+        }
         let labels: Vec<Operand> = labels.iter().copied().map(Operand::Label).collect();
         self.table(label, Directive::Branchtargets, &labels)
     }
