@@ -94,6 +94,12 @@ fn a_label_is_placed_where_it_is_reached() {
         Kind::Argument
     );
     k.place(place).unwrap();
+    // And a table no place to jump to.
+    let table = k.branch_targets(&[place]).unwrap();
+    assert_eq!(
+        k.branch_targets(&[table]).unwrap_err().kind(),
+        Kind::Argument
+    );
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
     check(m);
@@ -251,6 +257,14 @@ fn an_interface_is_said_once() {
     let twice = Interface::new().param(param("a")).param(param("a"));
     assert!(f.set_interface(twice).is_err());
     f.named_reg(T::B32, "taken").unwrap();
+    // The assembler would take the variable inside for it.
+    f.open();
+    f.declare(param("inside")).unwrap();
+    f.close().unwrap();
+    assert_eq!(
+        f.param(T::B32, "inside").unwrap_err().kind(),
+        Kind::Duplicate
+    );
     let taken = Interface::new().param(param("a")).param(param("taken"));
     assert_eq!(f.set_interface(taken).unwrap_err().kind(), Kind::Duplicate);
     f.param(T::B32, "a").unwrap();

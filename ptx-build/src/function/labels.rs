@@ -190,6 +190,21 @@ impl FunctionBuilder<'_> {
                 }
             }
         }
+        for target in &labels {
+            let Operand::Label(target) = target else {
+                continue;
+            };
+            let known = self.body.labels.get(target.index as usize);
+            let known = known.filter(|_| target.owner == self.body.owner);
+            if let Some(info) = known.filter(|l| l.table.is_some()) {
+                let message = format!(
+                    "the label `{}` is a table and no place to jump to",
+                    info.name
+                );
+                let help = "list labels that are placed before statements";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::OperandKind));
+            }
+        }
         self.mention(Directive::Branchtargets, &labels)?;
         let text = format!("{} {};", Directive::Branchtargets, names.join(", "));
         self.place_table(label, text)

@@ -332,7 +332,10 @@ impl<'m> FunctionBuilder<'m> {
     /// Gives a parameter its name: in the whole function, also before what was made so far.
     fn claim_parameter(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
         let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
-        let taken = is_special || self.module.tables.names.contains(name);
+        // The assembler takes a variable inside for the parameter of its name.
+        let mut locals = self.body.locals.iter();
+        let taken =
+            is_special || self.module.tables.names.contains(name) || locals.any(|l| l.name == name);
         if taken && self.body.committed > 0 {
             return Err(self.duplicate(name));
         }
