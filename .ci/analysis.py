@@ -82,8 +82,8 @@ def opens_body(words):
 
 
 def functions(text):
-    """Each function with a body: its name and the statements in it."""
-    depth, head, body = 0, None, []
+    """Each function with a body: its name, the statements in it, and the registers that hold its results."""
+    depth, head, body, results = 0, None, [], []
     for line, words in statements(text):
         if words == ["{"]:
             depth += 1
@@ -94,13 +94,14 @@ def functions(text):
             if depth > 0:
                 body.append((line, words))
             elif head:
-                yield head, body
+                yield head, body, results
                 head = None
         elif depth == 0:
             joined = " ".join(words)
             joined = re.sub(r"\.attribute\s*\((?:[^()]|\([^)]*\))*\)", "", joined)
-            name = re.search(r"\.(?:entry|func)\s*(?:\.\w+\s*)*(?:\([^)]*\)\s*)?(?:\.\w+\s*)*([\w$%]+)", joined)
-            head = name.group(1) if name else None
+            name = re.search(r"\.(?:entry|func)\s*(?:\.\w+\s*)*(\([^)]*\)\s*)?(?:\.\w+\s*)*([\w$%]+)", joined)
+            head = name.group(2) if name else None
+            results = re.findall(r"\.reg\b[^,()]*?([\w$%]+)\s*(?=[,)])", name.group(1) or "") if name else []
             declared = re.findall(r"\.reg\b[^,()]*", joined)
             body = [(line, [d]) for d in declared]
         else:
@@ -300,12 +301,12 @@ def check_live(blocks, insts, trouble):
     while changed:
         changed = False
         for at in range(len(blocks) - 1, -1, -1):
-            out = set().union(*(live[s] for s in blocks[at]["succ"]))
+            out = set(blocks[at]["returned"]).union(*(live[s] for s in blocks[at]["succ"]))
             new = uses[at] | out - kills[at]
             if new != live[at]:
                 live[at], changed = new, True
     for at, block in enumerate(blocks):
-        out = set().union(*(live[s] for s in block["succ"]))
+        out = set(block["returned"]).union(*(live[s] for s in block["succ"]))
         own = (uses[at], kills[at], defs[at], live[at], out)
         for key, value in zip(("uses", "kills", "defs", "live_in", "live_out"), own):
             trouble.same(f"block {at} {key}", set(block[key]), value)
@@ -326,7 +327,7 @@ def targets_of(table):
         yield from (f"{count.group(1)}{n}" for n in range(int(count.group(2)))) if count else (label,)
 
 
-def check_text(function, body, noreturn, trouble):
+def check_text(function, body, results, noreturn, trouble):
     """Blocks and instructions from the text; how many instructions there are, and how many were compared."""
     of = registers(body)
     own, tables, labels, scope, scopes = [], {}, {}, (), 0
@@ -368,11 +369,13 @@ def check_text(function, body, noreturn, trouble):
         while scope and (scope, name) not in table:
             scope = scope[:-1]
         return table[scope, name]
+    mentioned = {r.split(".")[0] for b in own for i in b["insts"] for r in names(" ".join(i[5]), of)}
+    results_of = {r for name in results if name in mentioned for r in of(name)}
     for nth, (told, block) in enumerate(zip(blocks, own)):
         if told["unknown"]:
             continue
         after = nth + 1 if nth + 1 < len(own) else None
-        targets, on, leaves = [], True, False
+        targets, on, leaves, returns = [], True, False, False
         last = block["insts"][-1] if block["insts"] else None
         if last and ends(last, noreturn):
             opcode, scope, on = last[1].split(".")[0], block["scope"], last[2] is not None
@@ -382,12 +385,14 @@ def check_text(function, body, noreturn, trouble):
                 table = visible(tables, scope, operands(" ".join(last[5]))[-1].strip())
                 targets = [visible(labels, scope, t) for t in table]
             else:
-                leaves = True
+                leaves, returns = True, opcode == "ret"
         exits = leaves or on and after is None
         if on and after is not None:
             targets.append(after)
         trouble.same(f"block {nth} succ", set(told["succ"]), set(targets))
         trouble.same(f"block {nth} exits", told["exits"], exits)
+        own_results = results_of if returns or on and after is None else set()
+        trouble.same(f"block {nth} returned", set(told["returned"]), own_results)
     insts = [i for b in own for i in b["insts"]]
     trouble.same("instructions", [(i["line"], i["mnemonic"], plain(i["guard"])) for i in function["insts"]],
                  [(i[0], i[1], i[2]) for i in insts])
@@ -414,18 +419,18 @@ def check(job):
     noreturn = set(re.findall(r"\.func\s*([\w$]+)\s*\([^)]*\)\s*\.noreturn", bare))
     noreturn |= set(re.findall(r"([\w$]+)\s*:\s*\.callprototype[^;]*\.noreturn", bare))
     trouble = Trouble(path)
-    bodies = [(f["name"], None) for f in told["functions"]]
+    bodies = [(f["name"], None, []) for f in told["functions"]]
     if not os.path.basename(path).startswith(ODD):
         bodies = list(functions(text))
-        trouble.same("functions", [f["name"] for f in told["functions"]], [name for name, _ in bodies])
+        trouble.same("functions", [f["name"] for f in told["functions"]], [name for name, _, _ in bodies])
     total = compared = count = 0
-    for function, (name, body) in zip(told["functions"], bodies):
+    for function, (name, body, results) in zip(told["functions"], bodies):
         trouble.where = f"{path}: {name}"
         check_graph(function["blocks"], trouble)
         check_live(function["blocks"], function["insts"], trouble)
         if body is not None and all(i["known"] for i in function["insts"]):
             try:
-                all_of, some = check_text(function, body, noreturn, trouble)
+                all_of, some = check_text(function, body, results, noreturn, trouble)
                 total, compared = total + all_of, compared + some
             except (ValueError, LookupError) as error:
                 trouble.found.append(f"{trouble.where}: not read: {error!r}")

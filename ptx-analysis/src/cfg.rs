@@ -88,6 +88,8 @@ pub struct Block {
     pub label: Option<LabelId>,
     /// Whether control may leave the function from here.
     pub exits: bool,
+    /// Whether it may go back to the caller from here, who reads the results then: not where a thread ends.
+    pub returns: bool,
     /// Whether its end was not understood.
     pub unknown: bool,
     /// Whether it has no statements and stands for the targets of several jumps.
@@ -372,6 +374,7 @@ impl<'a> Builder<'a> {
             end,
             label,
             exits: false,
+            returns: false,
             unknown: false,
             hub: false,
         });
@@ -442,9 +445,8 @@ impl<'a> Builder<'a> {
                 self.set(from, |b| b.unknown = true);
                 self.unknown_from(from, None);
             }
-            Flow::Return | Flow::Exit | Flow::Trap | Flow::Call => {
-                self.set(from, |b| b.exits = true);
-            }
+            Flow::Return => self.returns(from),
+            Flow::Exit | Flow::Trap | Flow::Call => self.set(from, |b| b.exits = true),
             _ => match facts.targets() {
                 Targets::Label(label) => match self.labels.get(label.index()) {
                     Some(&Some(to)) => self.edge(from, to, EdgeKind::Jump, taken),
@@ -474,6 +476,10 @@ impl<'a> Builder<'a> {
         }
     }
 
+    fn returns(&mut self, block: BlockId) {
+        self.set(block, |b| (b.exits, b.returns) = (true, true));
+    }
+
     fn edge(&mut self, from: BlockId, to: BlockId, kind: EdgeKind, when: Option<bool>) {
         self.edges.push(Edge {
             from,
@@ -488,7 +494,7 @@ impl<'a> Builder<'a> {
         if from.index() + 1 < self.real {
             self.edge(from, BlockId(from.0 + 1), EdgeKind::Next, when);
         } else {
-            self.set(from, |b| b.exits = true);
+            self.returns(from);
         }
     }
 
@@ -503,7 +509,7 @@ impl<'a> Builder<'a> {
 
     /// To every label, and out.
     fn all_from(&mut self, from: BlockId, when: Option<bool>) {
-        self.set(from, |b| b.exits = true);
+        self.returns(from);
         for label in 0..self.labels.len() {
             if let Some(&Some(to)) = self.labels.get(label) {
                 self.edge(from, to, EdgeKind::Unknown, when);
@@ -513,7 +519,7 @@ impl<'a> Builder<'a> {
 
     /// Anywhere.
     fn unknown_from(&mut self, from: BlockId, when: Option<bool>) {
-        self.set(from, |b| b.exits = true);
+        self.returns(from);
         if !self.hubs_for.1 {
             self.all_from(from, when);
             return;

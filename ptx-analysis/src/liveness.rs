@@ -1,6 +1,8 @@
 //! Which registers are live where: whose value may still be read.
 //!
-//! A backward may-analysis over sets of registers, joined by union. A guarded write does not end the life of a value.
+//! A backward may-analysis over sets of registers, joined by union. A guarded write does not end the life of a value. The
+//! registers that hold the results of a function are read by its caller: they are live where it returns, though not where
+//! its thread ends.
 //! Instead of sets that are iterated to a fixed point, each register is followed on its own from its reads up to its
 //! unconditional writes, so that time and memory are those of the result and not blocks times registers. Unreachable
 //! blocks are no exception. Exact for the paths of the graph.
@@ -29,6 +31,7 @@ impl Liveness {
             Table::new(variables.len(), pairs)
         };
         let (readers, killers) = (turned(&summary.uses), turned(&summary.kills));
+        let returning = turned(&summary.returned);
         // The last variable seen at the start, at the end, and ended in each block, counted from one.
         let mut at_start = alloc::vec![0u32; cfg.len()];
         let mut at_end = at_start.clone();
@@ -37,8 +40,8 @@ impl Liveness {
         let mut work = Vec::new();
         for variable in 0..variables.len() as u32 {
             let stamp = variable + 1;
-            let readers = readers.row(variable);
-            if readers.is_empty() {
+            let (readers, returning) = (readers.row(variable), returning.row(variable));
+            if readers.is_empty() && returning.is_empty() {
                 continue;
             }
             for &block in killers.row(variable) {
@@ -49,16 +52,21 @@ impl Liveness {
                 ins.push((block, variable));
                 work.push(block);
             }
+            let mut behind = |block: u32, work: &mut Vec<u32>| {
+                if set(&mut at_end, block, stamp) {
+                    outs.push((block, variable));
+                    if !has(&ended, block, stamp) && set(&mut at_start, block, stamp) {
+                        ins.push((block, variable));
+                        work.push(block);
+                    }
+                }
+            };
+            for &block in returning {
+                behind(block, &mut work);
+            }
             while let Some(block) = work.pop() {
                 for edge in cfg.into(BlockId::new(block)) {
-                    let from = edge.from.as_u32();
-                    if set(&mut at_end, from, stamp) {
-                        outs.push((from, variable));
-                        if !has(&ended, from, stamp) && set(&mut at_start, from, stamp) {
-                            ins.push((from, variable));
-                            work.push(from);
-                        }
-                    }
+                    behind(edge.from.as_u32(), &mut work);
                 }
             }
         }

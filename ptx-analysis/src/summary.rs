@@ -1,9 +1,9 @@
-//! What each block reads before it writes it, and what it writes.
+//! What each block reads before it writes it, what it writes, and what it returns.
 
 use alloc::vec::Vec;
 
 use ptx_ir::Statement;
-use ptx_ir::facts::{FunctionFacts, Mentions};
+use ptx_ir::facts::{FunctionFacts, Mentions, Place};
 
 use crate::cfg::Cfg;
 use crate::graph::Table;
@@ -18,6 +18,8 @@ pub struct Summary {
     pub kills: Table,
     /// Written, conditionally or not.
     pub defs: Table,
+    /// Read by the caller where the block returns: the registers that hold the results of the function.
+    pub returned: Table,
 }
 
 impl Summary {
@@ -30,8 +32,19 @@ impl Summary {
             kills: Vec::new(),
             defs: Vec::new(),
         };
+        let mut results: Vec<u32> = Vec::new();
+        for register in facts.results() {
+            results.extend(variables.of(Place {
+                register,
+                lane: None,
+            }));
+        }
+        let mut returned = Vec::new();
         for (id, block) in cfg.blocks() {
             let at = id.as_u32();
+            if block.returns {
+                returned.extend(results.iter().map(|&variable| (at, variable)));
+            }
             for (_, statement) in facts.body().range(block.first, block.end) {
                 match statement {
                     Statement::Inst(inst) => pass.mentions(at, &facts.inst(inst).registers()),
@@ -45,6 +58,7 @@ impl Summary {
             uses: lists(&pass.uses),
             kills: lists(&pass.kills),
             defs: lists(&pass.defs),
+            returned: lists(&returned),
         }
     }
 }

@@ -20,7 +20,7 @@ use ptx_analysis::function::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Graph};
 use ptx_analysis::pressure::CLASSES;
 use ptx_analysis::reaching::Reaching;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, Place};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::RegisterClass;
 
@@ -104,13 +104,18 @@ struct Inst {
     writes: BTreeSet<u32>,
     maybe: BTreeSet<u32>,
     next: Vec<usize>,
+    /// What the caller reads behind it.
+    returned: BTreeSet<u32>,
+}
+
+/// What may come next on the way from a block: its instructions, or the way out with the results.
+struct Entry {
+    insts: Vec<usize>,
+    returned: BTreeSet<u32>,
 }
 
 /// The instructions of a function, and the first ones on the way from each block.
-fn instructions(
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
-) -> (Vec<Inst>, Vec<Vec<usize>>) {
+fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<Inst>, Vec<Entry>) {
     let cfg = &analysis.cfg;
     let mut insts = Vec::new();
     for (stmt, statement) in facts.body().statements() {
@@ -132,35 +137,59 @@ fn instructions(
             writes: places(|u| u.writes()),
             maybe: places(|u| u.may_write()),
             next: Vec::new(),
+            returned: BTreeSet::new(),
         });
     }
+    let results = facts.results().map(|register| Place {
+        register,
+        lane: None,
+    });
+    let results: BTreeSet<u32> = results.flat_map(|p| analysis.variables.of(p)).collect();
+    let returned = |block: BlockId| match cfg.block(block).is_some_and(|b| b.returns) {
+        true => results.clone(),
+        false => BTreeSet::new(),
+    };
     let first = |block: BlockId| insts.iter().position(|i| i.block == block);
     // Past blocks without instructions.
     let entries = cfg.blocks().map(|(block, _)| {
-        let (mut found, mut seen, mut work) = (Vec::new(), BTreeSet::new(), vec![block]);
+        let mut entry = Entry {
+            insts: Vec::new(),
+            returned: BTreeSet::new(),
+        };
+        let (mut seen, mut work) = (BTreeSet::new(), vec![block]);
         while let Some(at) = work.pop() {
             match first(at) {
-                Some(inst) => found.push(inst),
-                None if seen.insert(at.as_u32()) => work.extend(cfg.out(at).iter().map(|e| e.to)),
+                Some(inst) => entry.insts.push(inst),
+                None if seen.insert(at.as_u32()) => {
+                    entry.returned.extend(returned(at));
+                    work.extend(cfg.out(at).iter().map(|e| e.to));
+                }
                 None => {}
             }
         }
-        found
+        entry
     });
-    let entries: Vec<Vec<usize>> = entries.collect();
+    let entries: Vec<Entry> = entries.collect();
     for at in 0..insts.len() {
         let block = insts[at].block;
-        insts[at].next = match insts.get(at + 1) {
-            Some(next) if next.block == block => vec![at + 1],
-            _ => {
-                let out = cfg.out(block).iter();
-                out.flat_map(|e| &entries[e.to.as_u32() as usize])
-                    .copied()
-                    .collect()
-            }
-        };
+        if insts.get(at + 1).is_some_and(|n| n.block == block) {
+            insts[at].next = vec![at + 1];
+            continue;
+        }
+        insts[at].returned = returned(block);
+        for edge in cfg.out(block) {
+            let entry = &entries[edge.to.as_u32() as usize];
+            insts[at].next.extend(&entry.insts);
+            insts[at].returned.extend(&entry.returned);
+        }
     }
     (insts, entries)
+}
+
+/// What may be read behind an instruction.
+fn behind(inst: &Inst, before: &[BTreeSet<u32>]) -> BTreeSet<u32> {
+    let next = inst.next.iter().flat_map(|&n| &before[n]);
+    next.chain(&inst.returned).copied().collect()
 }
 
 /// What may be read from the start of each instruction on, before it is surely written: by going round until nothing new
@@ -170,7 +199,7 @@ fn live(insts: &[Inst]) -> Vec<BTreeSet<u32>> {
     loop {
         let mut grew = false;
         for (at, inst) in insts.iter().enumerate().rev() {
-            let behind: BTreeSet<u32> = inst.next.iter().flat_map(|&n| before[n].clone()).collect();
+            let behind = behind(inst, &before);
             for variable in behind.difference(&inst.writes) {
                 grew |= before[at].insert(*variable);
             }
@@ -196,20 +225,15 @@ fn seen_by(insts: &[Inst], from: &[usize], variable: u32) -> BTreeSet<usize> {
 fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
     let (insts, entries) = instructions(facts, analysis);
     let before = live(&insts);
-    let behind = |inst: &Inst| -> BTreeSet<u32> {
-        inst.next.iter().flat_map(|&n| before[n].clone()).collect()
-    };
     for (block, _) in analysis.cfg.blocks() {
         let start = |b: BlockId| -> BTreeSet<u32> {
-            let firsts = entries[b.as_u32() as usize].iter();
-            firsts.flat_map(|&f| before[f].clone()).collect()
+            let entry = &entries[b.as_u32() as usize];
+            let firsts = entry.insts.iter().flat_map(|&f| &before[f]);
+            firsts.chain(&entry.returned).copied().collect()
         };
-        let end: BTreeSet<u32> = analysis
-            .cfg
-            .out(block)
-            .iter()
-            .flat_map(|e| start(e.to))
-            .collect();
+        let next = analysis.cfg.out(block).iter().flat_map(|e| start(e.to));
+        let mut end: BTreeSet<u32> = next.collect();
+        end.extend(analysis.summary.returned.row(block.as_u32()));
         let set = |list: &[u32]| list.iter().copied().collect::<BTreeSet<u32>>();
         assert_eq!(set(analysis.liveness.live_in(block)), start(block));
         assert_eq!(set(analysis.liveness.live_out(block)), end);
@@ -229,10 +253,10 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
         units.sum()
     };
     let (mut peak, mut at, mut by_class) = (0, None, [0; CLASSES.len()]);
-    for (inst, before) in insts.iter().zip(&before) {
-        let mut after = behind(inst);
+    for (inst, now) in insts.iter().zip(&before) {
+        let mut after = behind(inst, &before);
         after.extend(inst.writes.iter().chain(&inst.maybe));
-        for set in [before, &after] {
+        for set in [now, &after] {
             if units(set) > peak || at.is_none() {
                 (peak, at) = (units(set), Some(inst.stmt));
             }
@@ -282,7 +306,7 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
             assert_eq!(def.variable, site.variable);
             found.insert((number(site.stmt), number(def.stmt), site.variable));
         }
-        let start = seen_by(&insts, &entries[0], site.variable);
+        let start = seen_by(&insts, &entries[0].insts, site.variable);
         let uninitialised = reaching.uninitialised[nth as usize];
         assert_eq!(uninitialised, start.contains(&number(site.stmt)));
     }

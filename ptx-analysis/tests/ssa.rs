@@ -12,7 +12,7 @@ use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::{Dominators, Graph};
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_analysis::variables::Variables;
-use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts};
+use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts, Place};
 use ptx_ir::{Statement, StmtId};
 
 /// A statement: its block, what it reads, what it surely writes, what it may write.
@@ -120,7 +120,13 @@ fn seen(
 }
 
 /// Whether the value at the start of a block may be read before a sure write.
-fn live(cfg: &Cfg, blocks: &[Vec<Step>], block: u32, variable: u32) -> bool {
+fn live(
+    cfg: &Cfg,
+    blocks: &[Vec<Step>],
+    results: &BTreeSet<u32>,
+    block: u32,
+    variable: u32,
+) -> bool {
     let mut done = vec![false; blocks.len()];
     let mut work = vec![block];
     while let Some(block) = work.pop() {
@@ -132,10 +138,16 @@ fn live(cfg: &Cfg, blocks: &[Vec<Step>], block: u32, variable: u32) -> bool {
         match stop {
             Some(step) if step.reads.contains(&variable) => return true,
             Some(_) => {}
+            None if results.contains(&variable) && returns(cfg, block) => return true,
             None => work.extend(cfg.successors(block)),
         }
     }
     false
+}
+
+/// Whether the caller reads the results behind a block.
+fn returns(cfg: &Cfg, block: u32) -> bool {
+    cfg.block(BlockId::new(block)).unwrap().returns
 }
 
 /// The writes behind a value, all phis and merges opened.
@@ -175,6 +187,11 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
     let reached = brute::reach(&cfg, 0, None);
     let dominance = brute::dominance(&cfg);
     let count = variables.len() as u32 + 1;
+    let results = facts.results().map(|register| Place {
+        register,
+        lane: None,
+    });
+    let results: BTreeSet<u32> = results.flat_map(|p| variables.of(p)).collect();
     assert_eq!(ssa.carry() + 1, count);
 
     // Every read sees what reaches it; every write has its value.
@@ -211,7 +228,10 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
                         merges += 1;
                     }
                     // Nobody reads what it keeps.
-                    None => assert!(!live(&cfg, &blocks, block, variable), "{name} {stmt:?}"),
+                    None => assert!(
+                        !live(&cfg, &blocks, &results, block, variable),
+                        "{name} {stmt:?}"
+                    ),
                 }
             }
             for used in ssa.uses(stmt) {
@@ -234,6 +254,21 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
         }
     }
     assert_eq!(ssa.all_uses().len(), reads);
+
+    // What the caller gets is what reaches the end of each block that returns.
+    let mut told = BTreeSet::new();
+    for result in ssa.returned() {
+        let block = result.block.as_u32();
+        assert!(told.insert((block, result.variable)));
+        if reached[block as usize] {
+            let end = (block, blocks[block as usize].len());
+            let wanted = seen(&cfg, &reached, &blocks, end, result.variable);
+            assert_eq!(opened(&ssa, result.value), Some(wanted), "{name} returns");
+        }
+    }
+    let returning = (0..cfg.len() as u32).filter(|&b| returns(&cfg, b));
+    let wanted = returning.flat_map(|b| results.iter().map(move |&v| (b, v)));
+    assert_eq!(told, wanted.collect(), "{name}");
 
     // A phi stands where the iterated frontier of the writes is and the variable is live.
     let frontiers: Vec<Vec<u32>> = (0..cfg.len())
@@ -261,7 +296,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
         }
         let live = joins
             .into_iter()
-            .filter(|&b| live(&cfg, &blocks, b, variable));
+            .filter(|&b| live(&cfg, &blocks, &results, b, variable));
         wanted.extend(live.map(|b| (b, variable)));
     }
     let mut found = BTreeSet::new();

@@ -1,8 +1,10 @@
 //! Calls, with what goes through `.param` written around them. Manual 7.1, 9.7.12.4.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 
+use ptx_ir::Code;
 use ptx_isa::{ScalarType, StateSpace};
 
 use crate::declaration::Declaration;
@@ -29,12 +31,28 @@ impl<T: Into<Operand>> From<T> for Argument {
     }
 }
 
-fn count(what: &str, given: usize, wanted: usize) -> Result<(), Error> {
-    if given == wanted {
+/// Refuses another number of arguments or results than the callee has.
+fn count(
+    callee: &str,
+    what: &str,
+    given: usize,
+    declared: &[Declaration],
+    between: &str,
+) -> Result<(), Error> {
+    if given == declared.len() {
         return Ok(());
     }
-    let message = format!("{given} {what} for {wanted}");
-    Err(Error::new(Kind::Argument, message))
+    let all: Result<Vec<String>, Error> = declared.iter().map(Declaration::parameter).collect();
+    let message = format!(
+        "{given} {what}{} for the {} of {callee}",
+        if given == 1 { "" } else { "s" },
+        declared.len()
+    );
+    let help = match declared.is_empty() {
+        true => format!("it {between} nothing"),
+        false => format!("it {between} ({})", all?.join(", ")),
+    };
+    Err(Error::new(Kind::Argument, message, help).code_is(Code::CallCount))
 }
 
 /// A parameter on the side of the caller.
@@ -53,14 +71,13 @@ impl FunctionBuilder<'_> {
         results: &[Argument],
         arguments: &[Argument],
     ) -> Result<(), Error> {
-        let interface = self.module.tables.func(function)?.interface.clone();
-        self.protocol(
-            Operand::Func(function),
-            None,
-            &interface,
-            results,
-            arguments,
-        )
+        self.all_or_none(|f| {
+            let tables = &f.module.tables;
+            let known = tables.func(function, Some(&f.body.name))?;
+            let (interface, name) = (known.interface.clone(), format!("`{}`", known.name));
+            let callee = (Operand::Func(function), name.as_str());
+            f.protocol(callee, None, &interface, results, arguments)
+        })
     }
 
     /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
@@ -79,45 +96,30 @@ impl FunctionBuilder<'_> {
             params: params.to_vec(),
             ..Interface::default()
         };
-        self.protocol(target.into(), Some(table), &interface, results, arguments)
+        let callee = (target.into(), "the function that is called");
+        // The assembler takes no guard on the loads of results: what has one is jumped over.
+        self.all_or_none(|f| f.protocol(callee, Some(table), &interface, results, arguments))
     }
 
     fn protocol(
         &mut self,
-        callee: Operand,
+        (callee, name): (Operand, &str),
         table: Option<Label>,
         interface: &Interface,
         results: &[Argument],
         arguments: &[Argument],
     ) -> Result<(), Error> {
-        count("results", results.len(), interface.returns.len())?;
-        count("arguments", arguments.len(), interface.params.len())?;
-        let guard = self.take_guard();
-        let mark = self.mark();
-        // The assembler takes no guard on the loads of results: what has one is jumped over.
-        let end = guard.map(|_| self.label());
-        let done = self.jump(guard, end).and_then(|()| {
-            self.open();
-            let done = self.in_scope(callee, table, interface, results, arguments);
-            done.and(self.close())
-        });
-        if done.is_err() {
-            self.reset(mark);
-            if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
-                label.used = false;
-            }
-            return done;
-        }
-        end.map_or(Ok(()), |end| self.place(end))
-    }
-
-    /// Goes to a label where the guard does not hold.
-    fn jump(&mut self, guard: Option<(Reg, bool)>, end: Option<Label>) -> Result<(), Error> {
-        let (Some((predicate, negated)), Some(end)) = (guard, end) else {
-            return Ok(());
-        };
-        self.set_guard(Some((predicate, !negated)));
-        self.bra().emit(end)
+        count(name, "result", results.len(), &interface.returns, "returns")?;
+        count(
+            name,
+            "argument",
+            arguments.len(),
+            &interface.params,
+            "takes",
+        )?;
+        self.open();
+        let done = self.in_scope(callee, table, interface, results, arguments);
+        done.and(self.close())
     }
 
     fn in_scope(
@@ -170,8 +172,11 @@ impl FunctionBuilder<'_> {
     ) -> Result<Passed, Error> {
         if declaration.space == StateSpace::Reg {
             let Argument::Value(operand) = argument else {
-                let message = format!("`{}` is a register and takes one value", declaration.name());
-                return Err(Error::new(Kind::Argument, message));
+                return Err(Error::new(
+                    Kind::Argument,
+                    format!("`{}` is a register and takes one value", declaration.name()),
+                    "pass `Argument::Value`",
+                ));
             };
             let parts = Vec::new();
             let operand = operand.clone();
@@ -207,7 +212,16 @@ impl FunctionBuilder<'_> {
             }
             _ => {
                 let message = format!("what is passed does not fit `{}`", declaration.parameter()?);
-                return Err(Error::new(Kind::Argument, message));
+                let help = match (declaration.is_array(), declaration.dims().contains(&None)) {
+                    (false, _) => "a scalar takes one value: `Argument::Value`",
+                    (true, false) => {
+                        "an array takes values with their places in it: `Argument::Parts`"
+                    }
+                    (true, true) => {
+                        "an array without a size takes any number of values: `Argument::Variadic`"
+                    }
+                };
+                return Err(Error::new(Kind::Argument, message, help));
             }
         }
         if let Some(bytes) = local.bytes() {
@@ -216,7 +230,8 @@ impl FunctionBuilder<'_> {
             };
             if parts.iter().map(end).max().unwrap_or(0) > bytes {
                 let message = format!("more than the {bytes} bytes of `{}`", declaration.name());
-                return Err(Error::new(Kind::Argument, message));
+                let help = "every part ends inside the parameter: look at offsets and types";
+                return Err(Error::new(Kind::Argument, message, help));
             }
         }
         let var = self.declare(local)?;

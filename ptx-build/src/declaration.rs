@@ -5,11 +5,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::Linkage;
+use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{Error, Kind};
+use crate::function::ends_with_digit;
 use crate::initial::{Init, Scope, write_init};
+use crate::module::no_variables;
 use crate::number::Number;
 use crate::spelling;
 use crate::writer::Mention;
@@ -48,6 +50,9 @@ impl Name {
         let Some(count) = &self.count else {
             return Ok(alloc::vec![self.text.clone()]);
         };
+        if ends_with_digit(&self.text) {
+            return Ok(Vec::new());
+        }
         match count.value() {
             Some(n) if n <= MOST_MEMBERS => {
                 Ok((0..n).map(|i| format!("{}{i}", self.text)).collect())
@@ -58,7 +63,8 @@ impl Name {
                     "`{}<{text}>` are more variables than the {MOST_MEMBERS} that one range may have here",
                     self.text
                 );
-                Err(Error::new(Kind::Spelling, message))
+                let help = "declare an array, or several ranges";
+                Err(Error::new(Kind::Argument, message, help).code_is(Code::BadCount))
             }
         }
     }
@@ -90,6 +96,8 @@ pub struct Declaration {
     linkage: Option<Linkage>,
     attributes: Vec<String>,
     pointer: Option<(&'static str, Option<Number>)>,
+    late_align: Option<Number>,
+    has_names: bool,
     first: Name,
     more: Vec<Name>,
 }
@@ -105,8 +113,18 @@ impl Declaration {
             linkage: None,
             attributes: Vec::new(),
             pointer: None,
+            late_align: None,
+            has_names: true,
             first: Name::new(name),
             more: Vec::new(),
+        }
+    }
+
+    /// A declaration without a name, `.global .b32 ;`, which declares nothing.
+    pub fn nothing(space: StateSpace, ty: ScalarType) -> Self {
+        Self {
+            has_names: false,
+            ..Self::new(space, ty, "_")
         }
     }
 
@@ -201,6 +219,13 @@ impl Declaration {
         self
     }
 
+    /// An alignment behind the type of a parameter of a kernel, which some compilers write and which means nothing.
+    #[must_use]
+    pub fn late_align(mut self, bytes: impl Into<Number>) -> Self {
+        self.late_align = Some(bytes.into());
+        self
+    }
+
     /// The initial value.
     #[must_use]
     pub fn init(mut self, init: Init) -> Self {
@@ -209,11 +234,24 @@ impl Declaration {
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &Name> + '_ {
-        core::iter::once(&self.first).chain(&self.more)
+        let first = self.has_names.then_some(&self.first);
+        first.into_iter().chain(&self.more)
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.first.text
+    }
+
+    /// Refuses what gives nothing a name.
+    pub(crate) fn has_members(&self) -> Result<(), Error> {
+        match (self.first.members()?.is_empty(), &self.first.count) {
+            (true, Some(count)) => Err(no_variables(&format!(
+                "{}<{}>",
+                self.first.text,
+                count.text()?
+            ))),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn dims(&self) -> &[Option<Number>] {
@@ -227,7 +265,7 @@ impl Declaration {
         }
         let _ = write!(out, "{} ", self.space.text());
         if !self.attributes.is_empty() {
-            let all = self.attributes.join(", ");
+            let all = spelling::attributes(&self.attributes)?;
             let _ = write!(out, "{}({all}) ", Directive::Attribute);
         }
         if let Some(align) = &self.align {
@@ -246,6 +284,9 @@ impl Declaration {
                 let _ = write!(out, " {} {}", Directive::Align, align.text()?);
             }
         }
+        if let Some(align) = &self.late_align {
+            let _ = write!(out, " {} {}", Directive::Align, align.text()?);
+        }
         out.push(' ');
         Ok(())
     }
@@ -261,6 +302,24 @@ impl Declaration {
     pub(crate) fn parameter(&self) -> Result<String, Error> {
         if self.first.text != "_" {
             spelling::name(&self.first.text)?;
+        }
+        let refused = [
+            (self.linkage.is_some(), "a linkage", Code::Linkage),
+            (
+                self.first.count.is_some() || !self.more.is_empty(),
+                "several names",
+                Code::Parameter,
+            ),
+            (
+                self.first.init.is_some(),
+                "an initial value",
+                Code::InitialPlace,
+            ),
+        ];
+        if let Some((_, what, code)) = refused.into_iter().find(|r| r.0) {
+            let message = format!("the parameter `{}` has {what}", self.first.text);
+            let help = "a parameter has a space, a type, a name, and at most an alignment and one dimension";
+            return Err(Error::new(Kind::Argument, message, help).code_is(code));
         }
         self.one(&self.first, &self.first.text)
     }
@@ -299,6 +358,11 @@ impl Declaration {
                 Some(count) => format!("{}<{}>", name.text, count.text()?),
                 None => name.text.clone(),
             };
+            if name.count.is_some() && !name.dims.is_empty() {
+                let message = format!("`{text}` is a range and an array");
+                let help = "declare an array of one dimension more, or each array by its own name";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::VariableType));
+            }
             name.write(&text, &mut out)?;
             if let Some(init) = &name.init {
                 out.push_str(" = ");

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use ptx_ir::Diagnostic;
+use ptx_ir::{Code, Diagnostic};
 
 /// The sort of an [`Error`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -31,10 +31,27 @@ pub enum Kind {
     Unknown,
 }
 
+impl Kind {
+    /// What the checker calls the same mistake in a text.
+    const fn code(self) -> Code {
+        match self {
+            Self::Illegal => Code::UnknownInstruction,
+            Self::Foreign | Self::Unplaced => Code::UndefinedName,
+            Self::Duplicate => Code::DuplicateName,
+            Self::Spelling | Self::Unknown => Code::UnexpectedToken,
+            Self::Unfinished => Code::MissingSemicolon,
+            Self::Scope => Code::UnclosedBrace,
+            Self::Argument => Code::CallArgument,
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug)]
 struct Inner {
     kind: Kind,
+    code: Code,
     message: String,
+    help: Option<String>,
     text: String,
     diagnostics: Vec<Diagnostic>,
 }
@@ -44,13 +61,22 @@ struct Inner {
 pub struct Error(Box<Inner>);
 
 impl Error {
-    pub(crate) fn new(kind: Kind, message: String) -> Self {
+    /// What was found and what is allowed, and what to do instead.
+    pub(crate) fn new(kind: Kind, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             kind,
-            message,
+            code: kind.code(),
+            message: message.into(),
+            help: Some(help.into()),
             text: String::new(),
             diagnostics: Vec::new(),
         }))
+    }
+
+    /// With another code than the usual one of its kind.
+    pub(crate) fn code_is(mut self, code: Code) -> Self {
+        self.0.code = code;
+        self
     }
 
     pub(crate) fn illegal(text: String, diagnostics: Vec<Diagnostic>) -> Self {
@@ -61,12 +87,27 @@ impl Error {
             }
             message.push_str(&diagnostic.message);
         }
+        let first = diagnostics.first();
         Self(Box::new(Inner {
             kind: Kind::Illegal,
+            code: first.map_or(Kind::Illegal.code(), |d| d.code),
             message,
+            help: first.and_then(|d| d.help.clone()),
             text,
             diagnostics,
         }))
+    }
+
+    /// With other words in its messages.
+    pub(crate) fn renamed(mut self, words: impl Fn(&str) -> String) -> Self {
+        let inner = &mut *self.0;
+        inner.message = words(&inner.message);
+        inner.help = inner.help.as_deref().map(&words);
+        for d in &mut inner.diagnostics {
+            d.message = words(&d.message);
+            d.help = d.help.as_deref().map(&words);
+        }
+        self
     }
 
     /// What sort of mistake it is.
@@ -74,12 +115,23 @@ impl Error {
         self.0.kind
     }
 
+    /// The code that the checker gives the same mistake in a text (the first, where there are more): `docs/diagnostics.md` has a
+    /// page for each.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
     /// What is wrong, in words.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The text that the verifier refuses: a statement, a declaration, or the whole module.
+    /// What to do instead. The builder always knows; the verifier, where the message does not say it.
+    pub fn help(&self) -> Option<&str> {
+        self.0.help.as_deref()
+    }
+
+    /// The text that the verifier refuses: a statement, a declaration, a fragment as it was given, or the whole module.
     pub fn text(&self) -> &str {
         &self.0.text
     }
@@ -90,20 +142,23 @@ impl Error {
     }
 }
 
+/// What was found, the code, and what to do: a line for each diagnostic.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = |f: &mut fmt::Formatter<'_>, message: &str, code: Code, help: Option<&str>| {
+            write!(f, "{message} ({code})")?;
+            help.map_or(Ok(()), |help| write!(f, "; {help}"))
+        };
         if self.0.diagnostics.is_empty() {
-            return f.write_str(&self.0.message);
+            return one(f, self.message(), self.code(), self.help());
         }
         for (i, d) in self.0.diagnostics.iter().enumerate() {
             if i > 0 {
                 f.write_str("\n")?;
             }
             let line = line_of(&self.0.text, d.span.start as usize);
-            write!(f, "`{line}`: {} ({})", d.message, d.code)?;
-            if let Some(help) = &d.help {
-                write!(f, "; {help}")?;
-            }
+            write!(f, "`{line}`: ")?;
+            one(f, &d.message, d.code, d.help.as_deref())?;
         }
         Ok(())
     }

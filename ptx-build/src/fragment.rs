@@ -5,14 +5,14 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts};
-use ptx_ir::{Module, Statement};
-use ptx_isa::{PtxVersion, ScalarType, Target};
+use ptx_ir::lex::Lexer;
+use ptx_ir::{Body, Code, Diagnostic, Module, Span, Statement, StmtId};
 
 use crate::error::{Error, Kind};
 use crate::function::FunctionBuilder;
 use crate::judge;
-use crate::module::ModuleBuilder;
-use crate::operand::{IntoOperand, Operand, Reg};
+use crate::operand::{IntoOperand, Operand};
+use crate::template::{AsmStyle, Filled, Substitute, fill};
 
 /// What a fragment does.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -34,29 +34,9 @@ pub struct Report {
     pub control: bool,
     /// How many instructions it has.
     pub instructions: usize,
-}
-
-/// Text with `{name}` replaced. Braces around what is not given stay: they are vectors and scopes of PTX.
-fn replace(text: &str, mut operand: impl FnMut(&str) -> Option<String>) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(open) = rest.find('{') {
-        let (before, inner) = rest.split_at(open);
-        out.push_str(before);
-        let name = inner.get(1..).and_then(|i| i.split_once('}'));
-        match name.and_then(|(name, behind)| Some((operand(name.trim())?, behind))) {
-            Some((text, behind)) => {
-                out.push_str(&text);
-                rest = behind;
-            }
-            None => {
-                out.push('{');
-                rest = inner.get(1..).unwrap_or_default();
-            }
-        }
-    }
-    out.push_str(rest);
-    out
+    /// Whether the text can stand twice in one function, as compilers may put it there: it declares no name and no label
+    /// outside of braces that would then be there twice. What [`FunctionBuilder::asm`] adds always can.
+    pub repeatable: bool,
 }
 
 fn add(list: &mut Vec<String>, name: &str) {
@@ -65,64 +45,160 @@ fn add(list: &mut Vec<String>, name: &str) {
     }
 }
 
-/// What the instructions of a text do that stands in `module` from `start` to `end`; `name` says what a register is called.
-fn report(module: &Module, start: usize, end: usize, name: impl Fn(&str) -> String) -> Report {
-    let mut report = Report::default();
-    let facts = ModuleFacts::new(module);
-    for (id, _, body) in module.definitions() {
-        let Some(function) = facts.function(id) else {
-            continue;
-        };
-        let register = |place: ptx_ir::facts::Place| {
-            let register = body.registers.get(place.register);
-            let decl = register.and_then(|r| Some((r, body.reg_decls.get(r.decl)?)));
-            let text = decl.map_or(String::new(), |(r, d)| match d.count {
-                Some(_) => format!("{}{}", module.name(d.name), r.number),
-                None => module.name(d.name).to_string(),
-            });
-            name(&text)
-        };
-        for (stmt, statement) in body.statements() {
-            let at = body.source_span(stmt).start as usize;
-            let Statement::Inst(inst) = statement else {
-                continue;
-            };
-            if at < start || at >= end {
-                continue;
-            }
-            let f = function.inst(inst);
-            report.instructions += 1;
-            for place in f.reads() {
-                add(&mut report.reads, &register(place));
-            }
-            for place in f.writes().chain(f.conditional_writes()) {
-                add(&mut report.writes, &register(place));
-            }
-            report.memory.extend(f.memory());
-            report.barrier |= f.is_barrier();
-            report.fence |= f.is_fence();
-            report.side_effects |= f.has_side_effects();
-            report.control |= f.flow() != Flow::Next;
-        }
-    }
-    report
+/// A text with its operands.
+pub(crate) struct Fragment<'t> {
+    pub(crate) style: AsmStyle,
+    pub(crate) template: &'t str,
+    pub(crate) operands: Vec<Substitute>,
 }
 
-/// Whether statements name something that must not leave the fragment.
-fn declares(module: &Module, start: usize, end: usize) -> bool {
-    let mut bodies = module.definitions().map(|(_, _, body)| body);
-    bodies.any(|body| {
-        body.statements().any(|(stmt, statement)| {
-            let at = body.source_span(stmt).start as usize;
-            let names = matches!(statement, Statement::Decl(_) | Statement::Label(_));
-            names && start <= at && at < end
+/// A fragment that is legal where it was judged.
+pub(crate) struct Judged {
+    pub(crate) report: Report,
+    /// What is written, and where in the template.
+    pub(crate) writes: Vec<(String, Span)>,
+    text: String,
+    has_names: bool,
+}
+
+impl Fragment<'_> {
+    /// What a register is called in reports: the operand that it is, or its own name.
+    pub(crate) fn called(&self, register: &str) -> String {
+        let operand = self.operands.iter().position(|o| o.text == register);
+        let known = operand.and_then(|i| Some((i, self.operands.get(i)?)));
+        match known {
+            Some((_, o)) if self.style == AsmStyle::Braces => o.name.clone(),
+            Some((i, o)) => self.style.spelled(i, &o.name),
+            None => register.to_string(),
+        }
+    }
+
+    pub(crate) fn fill(&self, unique: u32) -> Result<Filled, Error> {
+        fill(self.style, self.template, &self.operands, unique)
+            .map_err(|found| Error::illegal(self.template.to_string(), [found].into()))
+    }
+
+    /// In the words of the template, with spans in it.
+    fn error(&self, mut found: Vec<Diagnostic>, filled: &Filled) -> Error {
+        let renamed = |text: &str| self.renamed(text);
+        for d in &mut found {
+            d.span = filled.back(d.span);
+            d.message = renamed(&d.message);
+            d.help = d.help.as_deref().map(renamed);
+            for label in &mut d.labels {
+                label.span = filled.back(label.span);
+                label.message = renamed(&label.message);
+            }
+        }
+        Error::illegal(self.template.to_string(), found)
+    }
+
+    /// A message with operands in place of what stands for them.
+    pub(crate) fn renamed(&self, message: &str) -> String {
+        let mut out = message.to_string();
+        for (i, operand) in self.operands.iter().enumerate() {
+            let spelled = self.style.spelled(i, &operand.name);
+            out = match operand.is_unique {
+                true => out.replace(&operand.text, &spelled),
+                false => out.replace(&format!("`{}`", operand.text), &format!("`{spelled}`")),
+            };
+        }
+        out
+    }
+}
+
+/// The part of a module that is a fragment.
+struct Part<'m> {
+    module: &'m Module,
+    start: usize,
+    end: usize,
+}
+
+impl Part<'_> {
+    fn holds(&self, body: &Body, stmt: StmtId) -> bool {
+        (self.start..self.end).contains(&(body.source_span(stmt).start as usize))
+    }
+
+    fn has(&self, what: impl Fn(Statement) -> bool) -> bool {
+        let mut bodies = self.module.definitions().map(|(_, _, body)| body);
+        bodies.any(|body| {
+            let mut all = body.statements();
+            all.any(|(stmt, statement)| what(statement) && self.holds(body, stmt))
         })
-    })
+    }
+
+    /// Whether the fragment itself declares a name.
+    fn declares(&self, name: &str) -> bool {
+        let member = |of: &str| {
+            let number = name.strip_prefix(of);
+            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let mut bodies = self.module.definitions().map(|(_, _, body)| body);
+        bodies.any(|body| {
+            let is_here = |stmt: Option<StmtId>| stmt.is_some_and(|s| self.holds(body, s));
+            let mut registers = body.reg_decls.iter().filter(|(_, r)| is_here(r.stmt));
+            let mut vars = body.vars.iter().filter(|(_, v)| is_here(v.stmt));
+            let mut labels = body.labels.iter().filter(|(_, l)| self.holds(body, l.stmt));
+            let text = |name| self.module.name(name);
+            registers.any(|(_, r)| match r.count {
+                Some(_) => member(text(r.name)),
+                None => text(r.name) == name,
+            }) || vars.any(|(_, v)| match v.number {
+                Some(_) => member(text(v.name)),
+                None => text(v.name) == name,
+            }) || labels.any(|(_, l)| text(l.name) == name)
+        })
+    }
+
+    /// What the instructions do, and where they write; `called` says what a register is called.
+    fn report(&self, called: impl Fn(&str) -> String) -> (Report, Vec<(String, Span)>) {
+        let (mut report, mut writes) = (Report::default(), Vec::new());
+        let module = self.module;
+        let facts = ModuleFacts::new(module);
+        for (id, _, body) in module.definitions() {
+            let Some(function) = facts.function(id) else {
+                continue;
+            };
+            let register = |place: ptx_ir::facts::Place| {
+                let register = body.registers.get(place.register);
+                let decl = register.and_then(|r| Some((r, body.reg_decls.get(r.decl)?)));
+                let text = decl.map_or(String::new(), |(r, d)| match d.count {
+                    Some(_) => format!("{}{}", module.name(d.name), r.number),
+                    None => module.name(d.name).to_string(),
+                });
+                called(&text)
+            };
+            for (stmt, statement) in body.statements() {
+                let Statement::Inst(inst) = statement else {
+                    continue;
+                };
+                if !self.holds(body, stmt) {
+                    continue;
+                }
+                let f = function.inst(inst);
+                report.instructions += 1;
+                for place in f.reads() {
+                    add(&mut report.reads, &register(place));
+                }
+                for place in f.writes().chain(f.conditional_writes()) {
+                    let (name, span) = (register(place), body.source_span(stmt));
+                    add(&mut report.writes, &name);
+                    let back = |at: u32| (at as usize).saturating_sub(self.start) as u32;
+                    writes.push((name, Span::new(back(span.start), back(span.end))));
+                }
+                report.memory.extend(f.memory());
+                report.barrier |= f.is_barrier();
+                report.fence |= f.is_fence();
+                report.side_effects |= f.has_side_effects();
+                report.control |= f.flow() != Flow::Next;
+            }
+        }
+        (report, writes)
+    }
 }
 
 /// A fragment must not close the scope around it.
 fn is_balanced(text: &str) -> bool {
-    use ptx_ir::lex::Lexer;
     let mut depth = 0usize;
     for token in Lexer::fragment(text.as_bytes()) {
         match token.span.of(text.as_bytes()) {
@@ -136,12 +212,16 @@ fn is_balanced(text: &str) -> bool {
 }
 
 fn unbalanced() -> Error {
-    let message = "the braces of the fragment do not match".into();
-    Error::new(Kind::Scope, message)
+    Error::new(
+        Kind::Scope,
+        "the braces of the fragment do not match",
+        "a fragment closes the scopes that it opens, and no others",
+    )
 }
 
 impl FunctionBuilder<'_> {
-    /// Adds statements as text. `{name}` stands for an operand; what is declared in the text stays in a scope of its own.
+    /// Adds statements as text. `{name}` stands for an operand; what is declared in the text stays in a scope of its own. A
+    /// guard before it goes over all of it.
     ///
     /// ```
     /// # use ptx_build::ModuleBuilder;
@@ -157,76 +237,133 @@ impl FunctionBuilder<'_> {
     /// # }
     /// ```
     pub fn asm(&mut self, text: &str, operands: &[(&str, Operand)]) -> Result<Report, Error> {
+        self.inline_asm(AsmStyle::Braces, text, operands)
+    }
+
+    /// The same with operands mentioned as another language mentions them; a name may be empty where numbers are meant.
+    ///
+    /// ```
+    /// # use ptx_build::{AsmStyle, ModuleBuilder, lane};
+    /// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
+    /// # fn main() -> Result<(), ptx_build::Error> {
+    /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    /// # let mut k = m.kernel("k")?;
+    /// let d = k.reg(T::B32);
+    /// k.inline_asm(AsmStyle::Cuda, "mov.u32 %0, %%laneid;", &[("", d.into())])?;
+    /// # k.finish()?;
+    /// assert!(m.text().contains("mov.u32 %r1, %laneid;"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn inline_asm(
+        &mut self,
+        style: AsmStyle,
+        text: &str,
+        operands: &[(&str, Operand)],
+    ) -> Result<Report, Error> {
+        let made = self.all_or_none(|f| f.add_fragment(style, text, operands));
+        if made.is_err() {
+            self.body.unmention();
+        }
+        made
+    }
+
+    fn add_fragment(
+        &mut self,
+        style: AsmStyle,
+        template: &str,
+        operands: &[(&str, Operand)],
+    ) -> Result<Report, Error> {
         let mark = self.mark();
         self.body.mentions.clear();
-        let mut names: Vec<(String, String)> = Vec::new();
+        let mut texts: Vec<Substitute> = Vec::new();
         for (name, operand) in operands {
             operand.write(&mut self.any_writer());
             let text = self.body.text.get(mark..).unwrap_or_default().to_string();
             self.reset(mark);
-            names.push((name.to_string(), text));
+            texts.push(Substitute {
+                name: name.to_string(),
+                text,
+                is_unique: false,
+            });
         }
         if let Some(error) = self.body.error.take() {
             return Err(error);
         }
-        let find = |name: &str| {
-            names
-                .iter()
-                .find(|(n, _)| n == name)
-                .map(|(_, t)| t.clone())
+        let fragment = Fragment {
+            style,
+            template,
+            operands: texts,
         };
-        let text = replace(text, find);
+        self.body.fresh_labels += 1;
+        let filled = fragment.fill(self.body.fresh_labels)?;
+        let judged = self.judge_fragment(&fragment, &filled)?;
+        self.module.tables.fix(&self.body.mentions);
+        if judged.has_names {
+            self.open();
+        }
+        self.add_lines(&judged.text);
+        if judged.has_names {
+            self.close()?;
+        }
+        Ok(judged.report)
+    }
+
+    /// Holds a fragment against the function so far, without adding it.
+    pub(crate) fn judge_fragment(
+        &self,
+        fragment: &Fragment<'_>,
+        filled: &Filled,
+    ) -> Result<Judged, Error> {
+        let text = filled.text.clone();
         if !is_balanced(&text) {
             return Err(unbalanced());
         }
         let (whole, start) = judge::around(&self.body, &self.module.tables, &text);
         let end = start + text.len();
-        let module = judge::errors(&whole, start, end)
-            .map_err(|found| Error::illegal(text.clone(), found))?;
-        let called = |register: &str| {
-            let operand = names.iter().find(|(_, t)| t == register);
-            operand.map_or(register, |(n, _)| n).to_string()
-        };
-        let report = report(&module, start, end, called);
-        let scope = declares(&module, start, end);
-        if scope {
-            self.open();
+        let module =
+            judge::errors(&whole, start, end).map_err(|found| fragment.error(found, filled))?;
+        let module = &module;
+        let part = Part { module, start, end };
+        if part.has(|s| matches!(s, Statement::Function(_))) {
+            return Err(Error::new(
+                Kind::Argument,
+                "a fragment declares a function",
+                "`ModuleBuilder::declare_function` declares it for all",
+            )
+            .code_is(Code::MisplacedDirective));
         }
-        self.add_lines(&text);
-        if scope {
-            self.close()?;
+        for (i, operand) in fragment.operands.iter().enumerate() {
+            let bytes = operand.text.as_bytes();
+            let mut words =
+                Lexer::fragment(bytes).filter_map(|t| core::str::from_utf8(t.span.of(bytes)).ok());
+            if let Some(word) = words.find(|w| part.declares(w)) {
+                let spelled = fragment.style.spelled(i, &operand.name);
+                return Err(Error::new(
+                    Kind::Duplicate,
+                    format!("the fragment declares `{word}`, which `{spelled}` would be taken for"),
+                    "take another name inside the fragment",
+                ));
+            }
         }
-        Ok(report)
+        let (mut report, mut writes) = part.report(|register| fragment.called(register));
+        report.repeatable = true;
+        for (_, span) in &mut writes {
+            *span = filled.back(*span);
+        }
+        let has_names = part.has(|s| matches!(s, Statement::Decl(_) | Statement::Label(_)));
+        Ok(Judged {
+            report,
+            writes,
+            text,
+            has_names,
+        })
     }
-}
 
-/// Checks statements as text alone, as inline assembly of another language has it: `{name}` stands for a register of the type
-/// that is given with the name.
-///
-/// ```
-/// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
-/// let check = |text| ptx_build::check_asm(PtxVersion::new(8, 0), Target::Sm80, text, &[("d", T::F32), ("a", T::F32)]);
-/// assert_eq!(check("sin.approx.f32 {d}, {a};").unwrap().writes, ["d"]);
-/// assert!(check("sin.approx.f64 {d}, {a};").is_err());
-/// ```
-pub fn check_asm(
-    version: PtxVersion,
-    target: Target,
-    text: &str,
-    operands: &[(&str, ScalarType)],
-) -> Result<Report, Error> {
-    let mut module = ModuleBuilder::new(version, target);
-    // In a function and not a kernel, as inline assembly may stand in both.
-    let mut function = module.func("asm")?;
-    let registers: Vec<(&str, Reg)> = operands
-        .iter()
-        .map(|(name, ty)| (*name, function.reg(*ty)))
-        .collect();
-    let operands: Vec<(&str, Operand)> = registers
-        .iter()
-        .map(|(name, reg)| (*name, Operand::Reg(*reg)))
-        .collect();
-    let report = function.asm(text, &operands);
-    function.finish()?;
-    report
+    /// Whether a text that is legal can stand behind itself.
+    pub(crate) fn is_repeatable(&self, first: &Filled, again: &Filled) -> bool {
+        let both = format!("{}\n{}", first.text, again.text);
+        let (whole, start) = judge::around(&self.body, &self.module.tables, &both);
+        judge::errors(&whole, start, start + both.len()).is_ok()
+    }
 }

@@ -1,17 +1,19 @@
 //! Initial values of variables.
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::function::Body;
-use crate::module::Tables;
+use crate::module::{Tables, later};
 use crate::number::Number;
 use crate::operand::{Func, Label, Var};
 use crate::spelling;
-use crate::writer::Mention;
+use crate::writer::{Mention, early, hidden};
 
 /// An initial value. Manual 5.4.4.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,6 +57,18 @@ pub(crate) struct Scope<'s> {
 }
 
 impl Scope<'_> {
+    fn place(&self) -> Option<&str> {
+        self.body.map(|b| b.name.as_str())
+    }
+
+    /// Refuses a name of the module that means something else here.
+    fn is_shown(&self, noun: &str, name: &str) -> Result<(), Error> {
+        match self.body.is_some_and(|b| b.means(name)) {
+            true => Err(hidden(noun, name)),
+            false => Ok(()),
+        }
+    }
+
     fn var(&self, var: Var, mentions: &mut Vec<Mention>) -> Result<&str, Error> {
         let body = self.body.filter(|b| b.owner == var.owner);
         let local = body.and_then(|b| b.locals.get(var.index as usize));
@@ -62,7 +76,11 @@ impl Scope<'_> {
             mentions.push(Mention::Local(var.index));
             return Ok(&local.name);
         }
-        let name = self.tables.global(var)?;
+        if let Some(local) = local {
+            return Err(hidden("variable", &local.name));
+        }
+        let name = self.tables.global(var, self.place())?;
+        self.is_shown("variable", name)?;
         mentions.push(Mention::Global(var.index));
         Ok(name)
     }
@@ -70,9 +88,15 @@ impl Scope<'_> {
     fn label(&self, label: Label, mentions: &mut Vec<Mention>) -> Result<&str, Error> {
         let body = self.body.filter(|b| b.owner == label.owner);
         let Some(info) = body.and_then(|b| b.labels.get(label.index as usize)) else {
-            let message = "a label of another function".into();
-            return Err(Error::new(Kind::Foreign, message));
+            let past = &self.tables.past;
+            return Err(past.refuse(Handle::Label(label), self.place()));
         };
+        if !body.is_some_and(|b| b.reaches(info)) {
+            return Err(hidden("label", &info.name));
+        }
+        if info.place.is_none() && self.tables.names.contains(&info.name) {
+            return Err(early(&info.name));
+        }
         mentions.push(Mention::Label(label.index));
         Ok(&info.name)
     }
@@ -88,8 +112,11 @@ pub(crate) fn write_init(
     depth: usize,
 ) -> Result<(), Error> {
     if depth > DEPTH {
-        let message = "initial values nest too deep".into();
-        return Err(Error::new(Kind::Spelling, message));
+        return Err(Error::new(
+            Kind::Argument,
+            format!("initial values nest deeper than {DEPTH} lists"),
+            "a list holds one list for each dimension of the array",
+        ));
     }
     let offset = |out: &mut String, offset: i64| {
         if offset != 0 {
@@ -117,8 +144,19 @@ pub(crate) fn write_init(
             Ok(())
         }
         Init::Function(func) => {
+            let known = scope.tables.func(*func, scope.place())?;
+            let name = &known.name;
+            if scope
+                .body
+                .is_some_and(|b| !b.knows(func.index, known.written))
+            {
+                return Err(later(name));
+            }
+            if scope.body.is_some_and(|b| b.hides(name, func.index)) {
+                return Err(hidden("function", name));
+            }
             mentions.push(Mention::Func(func.index));
-            write!(out, "{}", scope.tables.func(*func)?.name)
+            write!(out, "{name}")
         }
         Init::Label(label) => write!(out, "{}", scope.label(*label, mentions)?),
         Init::Plus(base, number) => {

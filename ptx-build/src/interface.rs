@@ -5,11 +5,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::{FunctionKind, Linkage};
-use ptx_isa::{Directive, Ending};
+use ptx_ir::{Code, FunctionKind, Linkage};
+use ptx_isa::{Directive, Ending, Place};
 
 use crate::declaration::{Declaration, linkage_text};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::number::Number;
 use crate::spelling;
 
@@ -123,8 +123,13 @@ impl Interface {
             FunctionKind::Entry => write!(out, "{} ", Directive::Entry),
             FunctionKind::Func => write!(out, "{} ", Directive::Func),
         };
+        if kind == FunctionKind::Entry && !self.attributes.is_empty() {
+            let message = format!("the kernel `{name}` has attributes");
+            let help = "attributes are for functions and variables";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Attribute));
+        }
         if !self.attributes.is_empty() {
-            let all = self.attributes.join(", ");
+            let all = spelling::attributes(&self.attributes)?;
             let _ = write!(out, "{}({all}) ", Directive::Attribute);
         }
         self.write_returns(&mut out)?;
@@ -179,6 +184,22 @@ pub(crate) fn pragma(texts: &[&str]) -> Result<String, Error> {
 }
 
 fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Error> {
+    let mut places = [Place::Entry, Place::Func, Place::Prototype].into_iter();
+    let counts = directive.integers();
+    let counts = counts.filter(|_| places.any(|p| directive.is_allowed_in(p)));
+    let Some((least, most)) = counts else {
+        let help = "before a body stand directives with numbers, such as `.maxntid`; a pragma has a method of its own";
+        let message = format!("`{directive}` is no such directive");
+        return Err(Error::new(Kind::Argument, message, help).code_is(Code::MisplacedDirective));
+    };
+    if !(usize::from(least)..=usize::from(most)).contains(&numbers.len()) {
+        let message = format!("`{directive}` with {} numbers", numbers.len());
+        let help = match least == most {
+            true => format!("it takes {least}"),
+            false => format!("it takes {least} to {most}"),
+        };
+        return Err(Error::new(Kind::Argument, message, help).code_is(Code::DirectiveValue));
+    }
     let mut out = directive.text().to_string();
     for (i, number) in numbers.iter().enumerate() {
         out.push_str(if i == 0 { " " } else { ", " });

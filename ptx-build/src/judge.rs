@@ -13,10 +13,8 @@ use crate::interface::Interface;
 use crate::module::Tables;
 use crate::writer::Mention;
 
-/// The function around a statement that is judged alone.
-const NAME: &str = "$judged";
-
-/// The module that a text is, or the errors in it between two places, which count from the first of them.
+/// The module that a text is, or the errors from a place on, which they count from. What follows the second place only ends
+/// the text: an error there, a missing `;` say, is one at its end.
 pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec<Diagnostic>> {
     let parsed = ptx_parse::parse_str(text);
     let mut found = parsed.diagnostics;
@@ -24,20 +22,20 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
         &parsed.module,
         &ptx_verify::Options::default(),
     ));
-    found.retain(|d| {
-        let at = d.span.start as usize;
-        d.severity == Severity::Error && start <= at && at <= end
-    });
+    found.retain(|d| d.severity == Severity::Error && start <= d.span.start as usize);
     if found.is_empty() {
         return Ok(parsed.module);
     }
     found.sort_by_key(|d| d.span.start);
     let shift = |span: Span| {
-        let back = |at: u32| (at as usize).saturating_sub(start) as u32;
+        let back = |at: u32| (at as usize).clamp(start, end).saturating_sub(start) as u32;
         Span::new(back(span.start), back(span.end))
     };
     for d in &mut found {
         d.span = shift(d.span);
+        // What stands around the text nobody wrote.
+        let inside = |span: Span| start <= span.start as usize && span.end as usize <= end;
+        d.labels.retain(|label| inside(label.span));
         for label in &mut d.labels {
             label.span = shift(label.span);
         }
@@ -73,7 +71,7 @@ pub(crate) fn around(body: &Body, tables: &Tables, statement: &str) -> (String, 
     }
     let known = tables.functions.get(body.function as usize);
     let own = known.map_or_else(Interface::default, |f| f.interface.shape());
-    let header = own.header(body.kind, NAME).unwrap_or_default();
+    let header = own.header(body.kind, &body.name).unwrap_or_default();
     let _ = writeln!(text, "{header}\n{{");
     // What is declared in a scope may have the name of a parameter.
     let inside = body.is_in_scope();

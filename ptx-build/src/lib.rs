@@ -47,10 +47,12 @@ extern crate alloc;
 mod call;
 mod declaration;
 mod error;
+mod foreign;
 mod fragment;
 mod function;
 mod generated;
 mod initial;
+mod inline;
 mod interface;
 mod judge;
 mod module;
@@ -60,14 +62,16 @@ mod replay;
 mod section;
 mod spelling;
 mod statement;
+mod template;
 mod writer;
 
 pub use call::Argument;
 pub use declaration::Declaration;
 pub use error::{Error, Kind};
-pub use fragment::{Report, check_asm};
-pub use function::FunctionBuilder;
+pub use fragment::Report;
+pub use function::{BranchTarget, FunctionBuilder};
 pub use initial::Init;
+pub use inline::{AsmOperand, check_asm, check_inline_asm};
 pub use interface::Interface;
 pub use module::ModuleBuilder;
 pub use number::Number;
@@ -78,6 +82,7 @@ pub use operand::{
 pub use replay::replay;
 pub use section::{Datum, Value};
 pub use statement::Statement;
+pub use template::AsmStyle;
 pub use writer::Writer;
 
 /// `docs/building.md`, whose examples run as tests.

@@ -7,12 +7,15 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_ir::{EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures};
+use ptx_ir::{
+    Code, EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures, Symbol,
+};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
-use crate::function::FunctionBuilder;
+use crate::foreign::{Handle, Past};
+use crate::function::{FunctionBuilder, no_results};
 use crate::initial::Scope;
 use crate::interface::{Interface, pragma};
 use crate::operand::{Func, Var};
@@ -35,8 +38,22 @@ pub(crate) struct Function {
     pub(crate) kind: FunctionKind,
     pub(crate) interface: Interface,
     /// The last declaration of it without a body; empty where there is none.
-    declared: String,
+    pub(crate) declared: String,
     is_defined: bool,
+    /// Whether statements were judged by its interface since it was declared or begun.
+    is_fixed: bool,
+    pub(crate) written: Written,
+}
+
+/// From where on a name of the module is known, in the order of the text.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Written {
+    /// In its own body, until that is finished.
+    Begun,
+    /// In a scope of another function, until that is finished.
+    Inside { owner: u32, scope: u32 },
+    /// Everywhere.
+    Before,
 }
 
 /// What was declared so far, and what is known of statements.
@@ -53,6 +70,7 @@ pub(crate) struct Tables {
     by_name: BTreeMap<String, u32>,
     /// Declarations that are alike but for their names.
     pub(crate) classes: Interner,
+    pub(crate) past: Past,
 }
 
 /// What is known of mnemonics and shapes of operands.
@@ -67,21 +85,51 @@ pub(crate) struct Known {
 }
 
 impl Tables {
-    /// The name of a variable of this module.
-    pub(crate) fn global(&self, var: Var) -> Result<&str, Error> {
+    /// The name of a variable of this module, used in a function or, without a name of one, outside.
+    pub(crate) fn global(&self, var: Var, place: Option<&str>) -> Result<&str, Error> {
         let known = self.globals.get(var.index as usize);
         let known = known.filter(|_| var.owner == self.owner);
-        known.map(|g| g.name.as_str()).ok_or_else(|| {
-            let message = "a variable of another module, or of a function".into();
-            Error::new(Kind::Foreign, message)
-        })
+        known
+            .map(|g| g.name.as_str())
+            .ok_or_else(|| self.past.refuse(Handle::Var(var), place))
     }
 
-    pub(crate) fn func(&self, func: Func) -> Result<&Function, Error> {
+    /// A function of this module, used in a function or outside.
+    pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, Error> {
         let known = self.functions.get(func.index as usize);
-        known
-            .filter(|_| func.owner == self.owner)
-            .ok_or_else(|| Error::new(Kind::Foreign, "a function of another module".into()))
+        let known = known.filter(|_| func.owner == self.owner);
+        let known = known.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
+        match (place, known.written) {
+            (None, Written::Begun | Written::Inside { .. }) => Err(later(&known.name)),
+            _ => Ok(known),
+        }
+    }
+
+    /// Statements were judged that mention these.
+    pub(crate) fn fix(&mut self, mentions: &[Mention]) {
+        for mention in mentions {
+            if let Mention::Func(f) = mention
+                && let Some(f) = self.functions.get_mut(*f as usize)
+            {
+                f.is_fixed = true;
+            }
+        }
+    }
+
+    /// Refuses to change an interface that statements were judged by.
+    pub(crate) fn can_change(&self, func: Func) -> Result<(), Error> {
+        match self.functions.get(func.index as usize) {
+            Some(f) if f.is_fixed => Err(Error::new(
+                Kind::Argument,
+                format!(
+                    "`{}` is mentioned already with the interface that it had",
+                    f.name
+                ),
+                "say what it takes and returns before statements mention it",
+            )
+            .code_is(Code::Prototype)),
+            _ => Ok(()),
+        }
     }
 
     /// A variable as a declaration, for statements that mention it.
@@ -121,8 +169,32 @@ impl Known {
 }
 
 fn taken(name: &str) -> Error {
-    let message = format!("the module has a `{name}` already");
-    Error::new(Kind::Duplicate, message)
+    Error::new(
+        Kind::Duplicate,
+        format!("the module has a `{name}` already"),
+        "give it another name; a function that was declared is begun with `define`",
+    )
+}
+
+/// A function whose text comes behind what mentions it.
+#[cold]
+pub(crate) fn later(function: &str) -> Error {
+    Error::new(
+        Kind::Unplaced,
+        format!("`{function}` is begun and not finished, and stands behind what mentions it"),
+        "declare it before with `declare_func`, and begin it with `define`",
+    )
+    .code_is(Code::LateDeclaration)
+}
+
+#[cold]
+pub(crate) fn no_variables(range: &str) -> Error {
+    Error::new(
+        Kind::Argument,
+        format!("`{range}` is a range without members that can be named"),
+        "a range has one member at least, and its name ends with no digit: of `x1<4>` nothing can be named, as `x10` is 10 behind `x`",
+    )
+    .code_is(Code::BadCount)
 }
 
 /// Every function and every module has a number of its own, so that handles of others are told apart.
@@ -139,6 +211,8 @@ pub struct ModuleBuilder {
     version: PtxVersion,
     target: Target,
     options: Vec<String>,
+    /// Further lines of `.target`.
+    more_targets: Vec<String>,
     is_virtual: bool,
     address_size: Option<u8>,
     text: String,
@@ -165,11 +239,13 @@ impl ModuleBuilder {
                 variables: BTreeMap::new(),
                 by_name: BTreeMap::new(),
                 classes: Interner::default(),
+                past: Past::default(),
             },
             known: Known::default(),
             version,
             target,
             options: Vec::new(),
+            more_targets: Vec::new(),
             address_size: Some(64),
             text: String::new(),
             places: BTreeSet::new(),
@@ -197,6 +273,9 @@ impl ModuleBuilder {
             self.version,
             Directive::Target,
         );
+        for line in &self.more_targets {
+            let _ = writeln!(self.tables.header, "{} {line}", Directive::Target);
+        }
         if let Some(bits) = self.address_size {
             let _ = writeln!(self.tables.header, "{} {bits}", Directive::AddressSize);
         }
@@ -241,6 +320,15 @@ impl ModuleBuilder {
         Ok(())
     }
 
+    /// Adds another line of `.target` behind the first, a target or words such as `texmode_independent`. Its target means nothing:
+    /// that of the first line counts.
+    pub fn another_target(&mut self, words: &[&str]) -> Result<(), Error> {
+        words.iter().try_for_each(|w| spelling::name(w))?;
+        self.more_targets.push(words.join(", "));
+        self.write_header();
+        Ok(())
+    }
+
     /// A comment on lines of its own.
     pub fn comment(&mut self, text: &str) {
         for line in text.lines() {
@@ -261,7 +349,8 @@ impl ModuleBuilder {
         }
         if self.files.contains(&index) {
             let message = format!("the module has a file {index} already");
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "give each file an index of its own";
+            return Err(Error::new(Kind::Duplicate, message, help));
         }
         self.item(&text)?;
         self.files.insert(index);
@@ -281,14 +370,22 @@ impl ModuleBuilder {
     /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
     /// a function with a body, wherever that stands.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
-        let (a, b) = (self.tables.func(alias)?, self.tables.func(of)?);
+        let text = self.alias_text(alias, of)?;
+        self.text.push_str(&text);
+        self.text.push('\n');
+        Ok(())
+    }
+
+    pub(crate) fn alias_text(&self, alias: Func, of: Func) -> Result<String, Error> {
+        let (a, b) = (self.tables.func(alias, None)?, self.tables.func(of, None)?);
         let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
         if a.is_defined {
             let message = format!(
                 "`{}` has a body: it cannot be another name of `{}`",
                 a.name, b.name
             );
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "declare a function without a body for the other name: `declare_func`";
+            return Err(Error::new(Kind::Duplicate, message, help).code_is(Code::Alias));
         }
         // Held against both as they are known so far; that the other one has a body shows at the end.
         let header = b.interface.header(b.kind, &b.name)?;
@@ -296,9 +393,7 @@ impl ModuleBuilder {
         let p = if p.is_empty() || alias == of { "" } else { p };
         let whole = format!("{}{p}\n{q}{text}\n", self.tables.header);
         self.verify(&whole, whole.len() - text.len() - 1, &text)?;
-        self.text.push_str(&text);
-        self.text.push('\n');
-        Ok(())
+        Ok(text)
     }
 
     /// `.section name { … }`: debug information.
@@ -310,21 +405,32 @@ impl ModuleBuilder {
     /// Adds text as an item of the module, a debug section say, if it is legal alone.
     pub fn item(&mut self, text: &str) -> Result<(), Error> {
         let head = self.tables.header.len();
-        self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
+        let module = self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
+        let name = |s: &Symbol| match s.number {
+            Some(n) => format!("{}{n}", module.name(s.name)),
+            None => module.name(s.name).to_string(),
+        };
+        let names: Vec<String> = module.symbols.iter().map(|(_, s)| name(s)).collect();
+        for name in &names {
+            spelling::module_name(name)?;
+        }
+        if let Some(name) = names.iter().find(|n| self.tables.names.contains(*n)) {
+            return Err(taken(name));
+        }
+        self.tables.names.extend(names);
         self.text.push_str(text.trim_end());
         self.text.push('\n');
         Ok(())
     }
 
     /// Refuses an item that is not legal behind the header.
-    fn verify(&self, whole: &str, start: usize, text: &str) -> Result<(), Error> {
+    fn verify(&self, whole: &str, start: usize, text: &str) -> Result<Module, Error> {
         crate::judge::errors(whole, start, start + text.len())
-            .map(|_| ())
             .map_err(|found| Error::illegal(text.to_string(), found))
     }
 
     fn claim(&mut self, name: &str) -> Result<(), Error> {
-        spelling::name(name)?;
+        spelling::module_name(name)?;
         if !self.tables.names.insert(name.to_string()) {
             return Err(taken(name));
         }
@@ -334,9 +440,10 @@ impl ModuleBuilder {
     /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
     /// again where the linkage allows it, `.extern` before the definition say, and keeps its handle.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
+        declaration.has_members()?;
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
-        first.ok_or_else(|| Error::new(Kind::Spelling, "a range of no variables".into()))
+        first.ok_or_else(|| no_variables(""))
     }
 
     /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
@@ -361,6 +468,7 @@ impl ModuleBuilder {
         for name in declaration.names() {
             let class = declaration.class(name)?;
             for member in name.members()? {
+                spelling::module_name(&member)?;
                 let bare = declaration.bare(name, &member)?;
                 let known = self.variable(&member);
                 if self.tables.names.contains(&member) {
@@ -441,6 +549,8 @@ impl ModuleBuilder {
             interface,
             declared: String::new(),
             is_defined: false,
+            is_fixed: false,
+            written: Written::Begun,
         });
         self.tables.by_name.insert(name.to_string(), index);
         Ok(Func {
@@ -474,6 +584,9 @@ impl ModuleBuilder {
         interface: Interface,
     ) -> Result<Func, Error> {
         let (func, text) = self.declaration_of(kind, name, interface)?;
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.written = Written::Before;
+        }
         self.text.push_str(&text);
         self.text.push('\n');
         Ok(func)
@@ -486,11 +599,24 @@ impl ModuleBuilder {
         name: &str,
         interface: Interface,
     ) -> Result<(Func, String), Error> {
-        spelling::name(name)?;
+        spelling::module_name(name)?;
+        if let Some(result) = interface.returns.first()
+            && kind == FunctionKind::Entry
+        {
+            return Err(no_results(name, result.name()));
+        }
         let text = format!("{};", interface.header(kind, name)?);
         let known = self.tables.by_name.get(name).copied();
         let before = known.and_then(|f| self.tables.functions.get(f as usize));
-        let before = before.map_or("", |f| f.declared.as_str());
+        let before = match before {
+            Some(f) if f.kind != kind => return Err(taken(name)),
+            Some(f) if f.is_defined && f.written == Written::Before => {
+                format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
+            }
+            Some(f) if f.declared.is_empty() => format!("{};", f.interface.header(f.kind, name)?),
+            Some(f) => f.declared.clone(),
+            None => String::new(),
+        };
         let whole = format!("{}{before}\n{text}\n", self.tables.header);
         self.verify(&whole, whole.len() - text.len() - 1, &text)?;
         let func = match known {
@@ -508,15 +634,19 @@ impl ModuleBuilder {
 
     /// Begins the body of a function that was declared; its parameters and results have to be added again.
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, Error> {
-        let known = self.tables.func(func)?;
+        let known = self.tables.functions.get(func.index as usize);
+        let known = known.filter(|_| func.owner == self.tables.owner);
+        let known = known.ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?;
         let (kind, name) = (known.kind, known.name.clone());
         if known.is_defined {
             let message = format!("`{name}` has a body already");
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "a function has one body: give the other one another name";
+            return Err(Error::new(Kind::Duplicate, message, help));
         }
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.interface = Interface::default();
             f.is_defined = true;
+            f.is_fixed = false;
         }
         Ok(FunctionBuilder::new(self, func, kind, &name))
     }
@@ -527,8 +657,14 @@ impl ModuleBuilder {
         entry.or_insert_with(|| function.to_string());
     }
 
-    pub(crate) fn add_text(&mut self, text: &str) {
+    /// A function is finished: what it declared inside is known from now on, as it is itself.
+    pub(crate) fn add_function_text(&mut self, functions: &[u32], text: &str) {
         self.text.push_str(text);
+        for function in functions {
+            if let Some(f) = self.tables.functions.get_mut(*function as usize) {
+                f.written = Written::Before;
+            }
+        }
     }
 
     /// The text of the module so far.
@@ -543,10 +679,10 @@ impl ModuleBuilder {
         }
         let mut mentioned = self.mentioned_files.iter();
         if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {
-            let message = format!(
-                "`{function}` comes from a file {file}, which the module does not have: `ModuleBuilder::file` adds it"
-            );
-            return Err(Error::new(Kind::Unplaced, message));
+            let message =
+                format!("`{function}` comes from a file {file}, which the module does not have");
+            let help = "`ModuleBuilder::file` adds it";
+            return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
         }
         let mut text = self.tables.header;
         text.push_str(&self.text);

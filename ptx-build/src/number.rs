@@ -1,12 +1,12 @@
 //! Numbers of declarations and directives, with their spelling.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 
 use ptx_ir::Limits;
 use ptx_ir::constant::read_expression;
 
-use crate::error::{Error, Kind};
+use crate::error::Error;
+use crate::spelling::no_constant;
 
 /// A number of a declaration or directive: an integer, or a constant expression in its own spelling, such as `"0x10"` or `"4*8"`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,11 +20,21 @@ impl Number {
     pub fn text(&self) -> Result<&str, Error> {
         match crate::spelling::is_constant(&self.text) {
             true => Ok(&self.text),
-            false => {
-                let message = format!("`{}` is no constant", self.text);
-                Err(Error::new(Kind::Spelling, message))
-            }
+            false => Err(no_constant(&self.text)),
         }
+    }
+
+    /// What it is worth, which has to be an integer of 32 bits.
+    pub(crate) fn as_u32(&self) -> Result<u32, Error> {
+        let value = self.value.and_then(|v| u32::try_from(v).ok());
+        value.ok_or_else(|| {
+            let message = alloc::format!("`{}` is no integer of 32 bits", self.text);
+            Error::new(
+                crate::Kind::Spelling,
+                message,
+                "numbers of files, lines and columns are such",
+            )
+        })
     }
 
     /// What it is worth, if that is an integer.

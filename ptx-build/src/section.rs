@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
+use ptx_ir::Code;
 use ptx_isa::{Directive, ScalarType};
 
 use crate::error::{Error, Kind};
@@ -56,6 +57,13 @@ fn value(value: &Value) -> Result<String, Error> {
     })
 }
 
+const TYPES: &[ScalarType] = &[
+    ScalarType::B8,
+    ScalarType::B16,
+    ScalarType::B32,
+    ScalarType::B64,
+];
+
 pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, Error> {
     let mut out = format!("{} {}\n{{\n", Directive::Section, name(of)?);
     for datum in data {
@@ -65,8 +73,19 @@ pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, Error> {
                 let _ = writeln!(out, "{label}:");
             }
             Datum::Data(_, values) if values.is_empty() => {
-                let message = "a line of a section without data".into();
-                return Err(Error::new(Kind::Spelling, message));
+                return Err(Error::new(
+                    Kind::Argument,
+                    format!("a line of the section `{of}` without data"),
+                    "give it a value, or leave the line out",
+                ));
+            }
+            Datum::Data(ty, _) if !TYPES.contains(ty) => {
+                return Err(Error::new(
+                    Kind::Argument,
+                    format!("data of type `{ty}` in the section `{of}`"),
+                    "data of sections are `.b8`, `.b16`, `.b32` or `.b64`",
+                )
+                .code_is(Code::DebugInfo));
             }
             Datum::Data(ty, values) => {
                 let values: Result<Vec<String>, Error> = values.iter().map(value).collect();

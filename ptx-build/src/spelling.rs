@@ -3,9 +3,10 @@
 use alloc::format;
 use alloc::string::String;
 
-use ptx_ir::Limits;
 use ptx_ir::constant::read_expression;
 use ptx_ir::lex::scan;
+use ptx_ir::{Code, Limits};
+use ptx_isa::SpecialReg;
 
 use crate::error::{Error, Kind};
 
@@ -18,13 +19,54 @@ pub(crate) fn is_constant(text: &str) -> bool {
     read.value.is_ok() && read.end == text.len() && text.bytes().all(plain) && !comment
 }
 
+#[cold]
+pub(crate) fn no_constant(text: &str) -> Error {
+    Error::new(
+        Kind::Spelling,
+        format!("`{text}` is no constant"),
+        "a constant is a number such as `0x10`, `1.5` or `0f3F800000`, or an expression of numbers: `4*8`",
+    )
+    .code_is(Code::MalformedNumber)
+}
+
 /// Refuses what is no name.
 pub(crate) fn name(text: &str) -> Result<(), Error> {
     let bytes = text.as_bytes();
+    if text == "WARP_SZ" {
+        let message = format!("`{text}` is a constant of the language and cannot be declared");
+        return Err(
+            Error::new(Kind::Spelling, message, "take another name").code_is(Code::ReservedName)
+        );
+    }
     if scan::starts_ident(bytes, 0) && scan::ident_end(bytes, 0) == bytes.len() && text != "_" {
         return Ok(());
     }
-    Err(Error::new(Kind::Spelling, format!("`{text}` is no name")))
+    let help = "a name is a letter, or one of `_ $ %` and something behind it; then come letters, digits, `_` and `$`";
+    Err(Error::new(
+        Kind::Spelling,
+        format!("`{text}` is no name"),
+        help,
+    ))
+}
+
+/// Attributes, each a word with its dot, some with numbers behind it.
+pub(crate) fn attributes(all: &[String]) -> Result<String, Error> {
+    for text in all {
+        let bytes = text.as_bytes();
+        let word = scan::dot_word_end(bytes, 0);
+        let rest = text.get(word..).unwrap_or_default();
+        let numbers = rest.strip_prefix('(').and_then(|r| r.strip_suffix(')'));
+        let fits = match numbers {
+            Some(numbers) => numbers.split(',').all(is_constant),
+            None => rest.is_empty(),
+        };
+        if !bytes.starts_with(b".") || word < 2 || !fits {
+            let message = format!("`{text}` is no attribute");
+            let help = "an attribute is `.managed` or `.unified(1, 2)`";
+            return Err(Error::new(Kind::Spelling, message, help).code_is(Code::Attribute));
+        }
+    }
+    Ok(all.join(", "))
 }
 
 /// A string with its quotes.
@@ -34,7 +76,18 @@ pub(crate) fn string(text: &str) -> Result<String, Error> {
         return Ok(format!("\"{text}\""));
     }
     let message = format!("`{text}` cannot be written between quotes");
-    Err(Error::new(Kind::Spelling, message))
+    let help =
+        "a string has ASCII characters on one line, and no `\"`: PTX has no way to escape them";
+    Err(Error::new(Kind::Spelling, message, help))
+}
+
+/// Refuses what cannot be the name of something of the module.
+pub(crate) fn module_name(text: &str) -> Result<(), Error> {
+    if SpecialReg::from_text(text.as_bytes()).is_none() {
+        return name(text);
+    }
+    let message = format!("`{text}` is a special register, and no name of a module");
+    Err(Error::new(Kind::Spelling, message, "take another name").code_is(Code::ReservedName))
 }
 
 /// Refuses what is no mnemonic: words with dots before all but the first.
@@ -57,5 +110,6 @@ pub(crate) fn mnemonic(text: &str) -> Result<(), Error> {
     Err(Error::new(
         Kind::Spelling,
         format!("`{text}` is no mnemonic"),
+        "a mnemonic is an opcode and its modifiers, each behind a dot, without blanks: `add.s32`",
     ))
 }

@@ -1,14 +1,16 @@
 //! Writes the operands of one statement: their text, and the key of what they are.
 
 use alloc::format;
+use alloc::string::{String, ToString};
 use core::fmt::Write as _;
 
-use ptx_ir::{AddressForm, Selector};
+use ptx_ir::{AddressForm, Code, Selector};
 use ptx_isa::SpecialReg;
 
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::function::Body;
-use crate::module::Tables;
+use crate::module::{Tables, later};
 use crate::operand::{Func, Label, Reg, Var};
 
 /// Something declared that a statement mentions.
@@ -31,6 +33,29 @@ pub struct Writer<'w> {
     pub(crate) in_offset: bool,
 }
 
+/// What stands outside of its scope, or behind another one of its name.
+#[cold]
+pub(crate) fn hidden(noun: &str, name: &str) -> Error {
+    Error::new(
+        Kind::Foreign,
+        format!(
+            "the {noun} `{name}` is not visible here: its scope is closed, or its name means something else"
+        ),
+        "make it before the scope is opened, and give what is inside another name",
+    )
+    .code_is(Code::LabelOutOfScope)
+}
+
+/// A label that is mentioned before it is placed, while the module has its name.
+#[cold]
+pub(crate) fn early(label: &str) -> Error {
+    Error::new(
+        Kind::Duplicate,
+        format!("the module has a `{label}` too, which the name means before the label is placed"),
+        "give the label another name, or none: `label`",
+    )
+}
+
 /// The bytes of a key.
 mod code {
     pub(super) const REGISTER: u8 = 1;
@@ -51,6 +76,24 @@ mod code {
     pub(super) const SINK: u8 = 22;
     pub(super) const CONSTANT: u8 = 23;
     pub(super) const NEXT: u8 = 24;
+}
+
+/// Writes a number, without what formatting costs.
+#[inline]
+pub(crate) fn push_digits(text: &mut String, mut value: u64) {
+    let mut digits = [b'0'; 20];
+    let mut start = digits.len();
+    for (i, digit) in digits.iter_mut().enumerate().rev() {
+        *digit = b'0' + (value % 10) as u8;
+        value /= 10;
+        start = i;
+        if value == 0 {
+            break;
+        }
+    }
+    for digit in digits.get(start..).unwrap_or_default() {
+        text.push(char::from(*digit));
+    }
 }
 
 impl Writer<'_> {
@@ -88,31 +131,34 @@ impl Writer<'_> {
     }
 
     #[cold]
-    fn foreign(&mut self, what: &str) {
-        let message = format!(
-            "{what} does not belong to `{}`, where it is used",
-            self.body.name
-        );
-        self.fail(Error::new(Kind::Foreign, message));
+    fn foreign(&mut self, handle: Handle) {
+        let error = self.tables.past.refuse(handle, Some(&self.body.name));
+        self.fail(error);
+    }
+
+    #[cold]
+    fn hidden(&mut self, noun: &str, name: &str) {
+        let error = hidden(noun, name);
+        self.fail(error);
     }
 
     pub(crate) fn too_deep(&mut self) {
-        let message = "operands nest deeper than any instruction takes".into();
-        self.fail(Error::new(Kind::Spelling, message));
+        self.fail(Error::new(
+            Kind::Argument,
+            "operands nest deeper than any instruction takes",
+            "a vector or a bracket has registers, constants and at most vectors in it",
+        ));
     }
 
     #[inline]
     pub(crate) fn register(&mut self, reg: Reg) {
         let known = self.body.registers.get(reg.index as usize);
         let Some(info) = known.filter(|_| reg.owner == self.body.owner) else {
-            return self.foreign("a register");
+            return self.foreign(Handle::Reg(reg));
         };
         if !info.visible {
-            let message = format!(
-                "the register `{}` is not visible here: its scope is closed, or its name means something else",
-                self.body.register_name(info)
-            );
-            return self.fail(Error::new(Kind::Foreign, message));
+            let name = self.body.register_name(info).to_string();
+            return self.hidden("register", &name);
         }
         let (start, end) = (info.start as usize, info.end as usize);
         let bytes = [code::REGISTER, info.ty.index() as u8, info.vector];
@@ -124,6 +170,10 @@ impl Writer<'_> {
     }
 
     pub(crate) fn special(&mut self, register: SpecialReg) {
+        let name = register.text();
+        if self.body.means(name) || self.tables.names.contains(name) {
+            return self.hidden("special register", name);
+        }
         self.push(register.text());
         self.key(code::SPECIAL);
         self.key_bytes(&(register.index() as u16).to_le_bytes());
@@ -156,19 +206,8 @@ impl Writer<'_> {
     }
 
     #[inline]
-    fn digits(&mut self, mut value: u64) {
-        let mut digits = [b'0'; 20];
-        let mut start = digits.len();
-        for (i, digit) in digits.iter_mut().enumerate().rev() {
-            *digit = b'0' + (value % 10) as u8;
-            value /= 10;
-            start = i;
-            if value == 0 {
-                break;
-            }
-        }
-        let text = digits.get(start..).unwrap_or_default();
-        self.push(core::str::from_utf8(text).unwrap_or_default());
+    fn digits(&mut self, value: u64) {
+        push_digits(&mut self.body.text, value);
     }
 
     pub(crate) fn single(&mut self, value: f32) {
@@ -189,8 +228,7 @@ impl Writer<'_> {
 
     pub(crate) fn constant(&mut self, text: &str) {
         if !crate::spelling::is_constant(text) {
-            let message = format!("`{text}` is no constant");
-            return self.fail(Error::new(Kind::Spelling, message));
+            return self.fail(crate::spelling::no_constant(text));
         }
         self.push(text);
         self.key(code::CONSTANT);
@@ -201,28 +239,27 @@ impl Writer<'_> {
     pub(crate) fn variable(&mut self, var: Var) {
         let (code, class) = if var.owner == self.body.owner {
             let Some(info) = self.body.locals.get(var.index as usize) else {
-                return self.foreign("a variable");
+                return self.foreign(Handle::Var(var));
             };
             if !info.visible {
-                let message = format!("the variable `{}` is not visible here", info.name);
-                return self.fail(Error::new(Kind::Foreign, message));
+                let name = info.name.clone();
+                return self.hidden("variable", &name);
             }
             self.body.text.push_str(&info.name);
             self.body.mentions.push(Mention::Local(var.index));
             (code::LOCAL, info.class)
         } else if var.owner == self.tables.owner {
             let Some(info) = self.tables.globals.get(var.index as usize) else {
-                return self.foreign("a variable");
+                return self.foreign(Handle::Var(var));
             };
-            if self.body.names.contains_key(&info.name) {
-                let message = format!("`{}` means something else in this function", info.name);
-                return self.fail(Error::new(Kind::Foreign, message));
+            if self.body.means(&info.name) {
+                return self.hidden("variable", &info.name);
             }
             self.body.text.push_str(&info.name);
             self.body.mentions.push(Mention::Global(var.index));
             (code::GLOBAL, info.class)
         } else {
-            return self.foreign("a variable");
+            return self.foreign(Handle::Var(var));
         };
         self.key(code);
         self.key_bytes(&class.to_le_bytes());
@@ -231,8 +268,15 @@ impl Writer<'_> {
     pub(crate) fn function(&mut self, func: Func) {
         let known = self.tables.functions.get(func.index as usize);
         let Some(info) = known.filter(|_| func.owner == self.tables.owner) else {
-            return self.foreign("a function");
+            return self.foreign(Handle::Func(func));
         };
+        if !self.body.knows(func.index, info.written) {
+            let error = later(&info.name);
+            return self.fail(error);
+        }
+        if self.body.hides(&info.name, func.index) {
+            return self.hidden("function", &info.name);
+        }
         self.body.text.push_str(&info.name);
         self.body.mentions.push(Mention::Func(func.index));
         self.body.key.push(code::FUNCTION);
@@ -241,18 +285,23 @@ impl Writer<'_> {
     }
 
     pub(crate) fn label(&mut self, label: Label) {
-        let known = self.body.labels.get_mut(label.index as usize);
+        let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            return self.foreign("a label");
+            return self.foreign(Handle::Label(label));
         };
-        if !info.visible {
-            let message = format!("the scope of the label `{}` is closed", info.name);
-            return self.fail(Error::new(Kind::Foreign, message));
+        if !self.body.reaches(info) {
+            let name = info.name.clone();
+            return self.hidden("label", &name);
         }
-        info.used = true;
+        if info.place.is_none() && self.tables.names.contains(&info.name) {
+            let error = early(&info.name);
+            return self.fail(error);
+        }
+        let is_table = info.table.is_some();
         self.body.text.push_str(&info.name);
+        self.body.wait(label.index);
         self.body.mentions.push(Mention::Label(label.index));
-        if info.table.is_some() {
+        if is_table {
             self.body.key.push(code::TABLE);
             self.body.key.extend_from_slice(&label.owner.to_le_bytes());
             self.body.key.extend_from_slice(&label.index.to_le_bytes());

@@ -2,56 +2,11 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
+mod common;
 
+use common::check;
 use ptx_build::{Argument, Declaration, Error, Init, ModuleBuilder, at, lane};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
-
-/// The module is legal, its text is canonical, reads back the same, and the assembler takes it.
-fn check(m: ModuleBuilder) -> String {
-    let (target, written) = (m.target(), m.text());
-    let module = m.finish().unwrap_or_else(|e| panic!("{e}\n{}", e.text()));
-    let text = ptx_print::canonical(&module, &ptx_print::Style::default());
-    let shown = String::from_utf8_lossy(&text).into_owned();
-    // As it was written, but for the blanks of fragments and of long lists.
-    let blanks = |text: &str| text.split_whitespace().collect::<String>();
-    assert_eq!(blanks(&written), blanks(&shown));
-    let again = ptx_parse::parse(&text);
-    assert!(again.diagnostics.is_empty(), "{:?}", again.diagnostics);
-    let same = ptx_ir::compare::compare(&module, &again.module);
-    assert!(same.is_ok(), "{same:?}");
-    let Some(ptxas) = std::env::var_os("PTXAS") else {
-        eprintln!("SKIPPED: PTXAS names no assembler; `{target}` is not assembled");
-        return shown;
-    };
-    let mut file = tempfile();
-    file.1.write_all(&text).unwrap();
-    let output = Command::new(ptxas)
-        .args([
-            format!("-arch={target}"),
-            "-c".into(),
-            "-o".into(),
-            "/dev/null".into(),
-        ])
-        .arg(&file.0)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    std::fs::remove_file(&file.0).unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}\n{shown}");
-    shown
-}
-
-fn tempfile() -> (std::path::PathBuf, std::fs::File) {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let n = NEXT.fetch_add(1, Ordering::Relaxed);
-    let path = std::env::temp_dir().join(format!("ptx-build-{}-{n}.ptx", std::process::id()));
-    let file = std::fs::File::create(&path).unwrap();
-    (path, file)
-}
 
 #[test]
 fn saxpy() -> Result<(), Error> {

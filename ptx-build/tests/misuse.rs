@@ -1,5 +1,6 @@
 //! What is wrong is said in the builder's words, and leaves nothing behind.
 #![allow(missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use ptx_build::{Argument, Declaration, Error, Init, Kind, ModuleBuilder, Operand, at};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace, Target};
@@ -10,7 +11,10 @@ fn module() -> ModuleBuilder {
 
 fn is(error: Error, kind: Kind, text: &str) {
     assert_eq!(error.kind(), kind, "{error}");
-    assert_eq!(error.to_string(), text);
+    assert_eq!(error.message(), text);
+    // The code, and what to do instead.
+    let (code, help) = (error.code(), error.help().unwrap());
+    assert_eq!(error.to_string(), format!("{text} ({code}); {help}"));
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn words_that_do_not_go_together() {
         "`add f32` is no mnemonic",
     );
     let deep = (0..20).fold(Operand::Reg(f), |o, _| Operand::Vector(vec![o]));
-    assert_eq!(k.mov().emit((f, deep)).unwrap_err().kind(), Kind::Spelling);
+    assert_eq!(k.mov().emit((f, deep)).unwrap_err().kind(), Kind::Argument);
 }
 
 #[test]
@@ -93,39 +97,72 @@ fn what_belongs_elsewhere() {
     k.finish().unwrap();
     let mut k = m.kernel("second").unwrap();
     let own = k.reg(T::B32);
-    let text = |what| format!("{what} does not belong to `second`, where it is used");
+    let text =
+        |what| format!("the {what} of `first` is used in `second`, where it does not belong");
     is(
         k.mov().b32(own, r).unwrap_err(),
         Kind::Foreign,
-        &text("a register"),
+        &text("register `%r1`"),
     );
     is(
         k.ld().param().b32(own, at(p)).unwrap_err(),
         Kind::Foreign,
-        &text("a variable"),
+        &text("variable `p`"),
     );
     is(
         k.bra().emit(l).unwrap_err(),
         Kind::Foreign,
-        &text("a label"),
+        &text("label `$L_1`"),
     );
     is(
         k.place(l).unwrap_err(),
         Kind::Foreign,
-        "a label that does not belong to `second`",
-    );
-    let mut other = module();
-    let f = other.func("f").unwrap().finish().unwrap();
-    assert_eq!(
-        k.call_function(f, &[], &[]).unwrap_err().kind(),
-        Kind::Foreign
+        &text("label `$L_1`"),
     );
     // A guard is a register too.
     is(
         k.guard(r).mov().b32(own, own).unwrap_err(),
         Kind::Foreign,
-        &text("a register"),
+        &text("register `%r1`"),
     );
+    // Of another module: its registers, labels, variables and functions, those of the module itself included.
+    let mut other = module();
+    let global = Declaration::new(StateSpace::Global, T::B32, "global");
+    let global = other.declare(global).unwrap();
+    let mut f = other.func("f").unwrap();
+    let (far, label) = (f.reg(T::B32), f.label());
+    let param = f.param(T::B32, "p").unwrap();
+    let f = f.finish().unwrap();
+    let text =
+        |what| format!("a {what} of another module is used in `second`, where it does not belong");
+    is(
+        k.mov().b32(own, far).unwrap_err(),
+        Kind::Foreign,
+        &text("register"),
+    );
+    is(
+        k.guard(far).mov().b32(own, own).unwrap_err(),
+        Kind::Foreign,
+        &text("register"),
+    );
+    is(
+        k.bra().emit(label).unwrap_err(),
+        Kind::Foreign,
+        &text("label"),
+    );
+    for var in [param, global] {
+        is(
+            k.ld().b32(own, at(var)).unwrap_err(),
+            Kind::Foreign,
+            &text("variable"),
+        );
+    }
+    for error in [
+        k.call_function(f, &[], &[]).unwrap_err(),
+        k.call().emit(f).unwrap_err(),
+    ] {
+        is(error, Kind::Foreign, &text("function"));
+    }
     k.finish().unwrap();
     m.finish().unwrap();
 }
@@ -247,7 +284,7 @@ fn declarations_and_calls() {
     is(
         k.call_function(f, &[], &[]).unwrap_err(),
         Kind::Argument,
-        "0 arguments for 1",
+        "0 arguments for the 1 of `f`",
     );
     let error = k.call_function(f, &[], &[Argument::from(r)]).unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
@@ -257,11 +294,15 @@ fn declarations_and_calls() {
         .call_function(f, &[], &[Argument::from(r)])
         .unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
-    // What is legal of itself and not with the rest is found at the end.
+    // What stands before the body is found at the end of the function.
     k.directive(Directive::Maxntid, &[0]);
-    k.finish().unwrap();
-    let error = m.finish().unwrap_err();
+    let error = k.finish().unwrap_err();
     assert_eq!(error.kind(), Kind::Illegal, "{error}");
+    assert!(
+        error.text().contains(".entry k()\n.maxntid 0\n{"),
+        "{error}"
+    );
+    assert_eq!(m.finish().unwrap_err(), error);
 }
 
 #[test]
@@ -272,7 +313,14 @@ fn fragments() {
     let error = k
         .asm("add.s32 {d}, {a}, 1;", &[("d", r.into()), ("a", f.into())])
         .unwrap_err();
-    assert_eq!(error.text(), "add.s32 %r1, %f1, 1;");
+    let (text, found) = (error.text(), &error.diagnostics()[0]);
+    assert_eq!(text, "add.s32 {d}, {a}, 1;");
+    assert_eq!(found.span.of(text.as_bytes()), b"{a}");
+    assert!(found.message.contains("`{a}`"), "{error}");
+    // A note on a place that nobody wrote is left out.
+    let error = k.asm(".reg .b32 {a};", &[("a", r.into())]).unwrap_err();
+    assert_eq!(error.code().to_string(), "PTX0202");
+    assert_eq!(error.diagnostics()[0].labels, []);
     is(
         k.asm("}", &[]).unwrap_err(),
         Kind::Scope,

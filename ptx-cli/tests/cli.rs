@@ -640,7 +640,7 @@ fn functions_are_analysed() {
         "id": 1, "label": "L", "first_line": 14, "last_line": 19, "succ": [1, 2], "exits": false,
         "unknown": false, "reachable": true, "idom": 0, "ipdom": 2, "loop_header": 1, "loop_depth": 1,
         "uses": ["%r1", "%p"], "kills": ["%r1", "%r2#2", "%p"], "defs": ["%r1", "%r2", "%r2#2", "%p"],
-        "live_in": ["%p", "%r1"], "live_out": ["%p", "%r1"],
+        "returned": [], "live_in": ["%p", "%r1"], "live_out": ["%p", "%r1"],
     });
     assert_eq!(blocks[1], body);
     assert_eq!(

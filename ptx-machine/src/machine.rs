@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use ptx_analysis::variables::Variables;
 use ptx_ir::facts::{Flow, FunctionFacts, Place, Targets};
 use ptx_ir::shape::{BodyTypes, SymbolTypes};
-use ptx_ir::{Binding, FuncId, InstId, LabelId, Operand, Param, Statement};
+use ptx_ir::{FuncId, InstId, LabelId, Operand, Statement};
 
 use crate::hash::Hash;
 
@@ -69,6 +69,9 @@ pub struct Machine<'a> {
     pub(crate) sources: HashMap<InstId, Vec<Option<u16>>>,
 }
 
+/// Where a thread is that has ended: behind everything, and no caller reads the results.
+const OVER: usize = usize::MAX;
+
 /// The lowest `bits` bits.
 pub(crate) fn ones(bits: u16) -> u128 {
     match bits {
@@ -85,15 +88,12 @@ impl<'a> Machine<'a> {
         let widths: Vec<u16> = (0..variables.len() as u32)
             .map(|v| variables.class(body, v).map_or(64, |c| c.bits()))
             .collect();
-        let interface = module.functions.get(function).map(|f| f.interface.returns);
-        let returns = interface.map_or(&[][..], |r| r.of(&module.params));
-        let is_result = |v: &u32| {
-            let register = body.registers.get(variables.place(*v).register);
-            let bound =
-                |p: &Param| register.is_some_and(|r| p.binding == Binding::Register(r.decl));
-            returns.iter().any(bound)
+        let place = |register| Place {
+            register,
+            lane: None,
         };
-        let results = (0..variables.len() as u32).filter(is_result).collect();
+        let results = facts.results().flat_map(|r| variables.of(place(r)));
+        let results = results.collect();
         let mut statements = Vec::new();
         let mut labels = HashMap::new();
         for (_, statement) in body.statements() {
@@ -197,7 +197,9 @@ impl<'a> Machine<'a> {
         while trace.steps < most {
             let next = match self.statements.get(at) {
                 None => {
-                    self.tell_results(&mut trace.effects);
+                    if at != OVER {
+                        self.tell_results(&mut trace.effects);
+                    }
                     trace.end = End::Done;
                     return trace;
                 }
@@ -234,7 +236,6 @@ impl<'a> Machine<'a> {
                 return Some(at + 1);
             }
         }
-        let end = self.statements.len();
         match f.flow() {
             Flow::Next => self.compute(inst, &f, trace)?,
             Flow::Jump => {
@@ -257,13 +258,15 @@ impl<'a> Machine<'a> {
             Flow::Call => {
                 self.compute(inst, &f, trace)?;
                 if f.never_returns() {
-                    return Some(end);
+                    return Some(OVER);
                 }
             }
-            Flow::Return | Flow::Exit | Flow::Trap => {
+            flow @ (Flow::Return | Flow::Exit | Flow::Trap) => {
                 self.compute(inst, &f, trace)?;
-                self.tell_results(trace);
-                return Some(end);
+                if flow == Flow::Return {
+                    self.tell_results(trace);
+                }
+                return Some(OVER);
             }
             _ => return None,
         }

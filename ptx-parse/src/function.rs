@@ -18,7 +18,8 @@ impl Parser<'_> {
     /// A function or kernel whose linkage, if any, begins here.
     pub(crate) fn function(&mut self, start: usize) {
         let mut function = Function::EMPTY;
-        let id = self.module.functions.next_id();
+        // Functions declared inside of it come behind it.
+        let id = self.module.functions.push(Function::EMPTY);
         let depth = self.names.depth();
         let mut name_at = (start, start);
         if let Err(d) = self.header(id, &mut function, &mut name_at) {
@@ -33,7 +34,7 @@ impl Parser<'_> {
         }
         let defines = self.peek_body();
         self.check_redefinition(id, &function, defines, name_at);
-        self.define(start, function);
+        self.define(id, start, function);
     }
 
     /// A block without a header: its statements are read all the same.
@@ -41,7 +42,9 @@ impl Parser<'_> {
         self.excuse_all();
         self.trouble.spoil(start + 1);
         self.names.open_scope();
+        let id = self.module.functions.push(Function::EMPTY);
         self.define(
+            id,
             start,
             Function {
                 raw_header: true,
@@ -82,7 +85,7 @@ impl Parser<'_> {
     }
 
     /// Reads the body, or the `;` in its place; the scope of the parameters is open.
-    fn define(&mut self, start: usize, mut function: Function) {
+    fn define(&mut self, id: FuncId, start: usize, mut function: Function) {
         let declared = !function.raw_header && self.eat_ahead(b';');
         if !declared
             && !self.peek_body()
@@ -112,7 +115,9 @@ impl Parser<'_> {
             self.settle_labels();
             self.body.clear();
         }
-        let id = self.module.functions.push(function);
+        if let Some(place) = self.module.functions.get_mut(id) {
+            *place = function;
+        }
         let origin = Origin::new(Span::at(start, self.last.max(start)), comment);
         self.module.push_item(Item::Function(id), origin);
     }

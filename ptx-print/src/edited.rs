@@ -16,9 +16,41 @@ struct Gap<'m> {
     text: Vec<u8>,
     /// Whether a statement stands before it.
     behind: bool,
+    /// Where the source goes on that was written so far.
+    at: u32,
 }
 
-impl Gap<'_> {
+impl<'m> Gap<'m> {
+    /// What stands before the first statement.
+    fn new(module: &'m Module, head: Span) -> Self {
+        let mut gap = Self {
+            module,
+            text: Vec::new(),
+            behind: false,
+            at: head.end,
+        };
+        gap.add(head);
+        gap
+    }
+
+    /// Goes on with a statement or item and its ground, if it was read. Whether it is there to be printed.
+    fn next(&mut self, extent: Option<&Extent>, there: bool, change: Option<&Change>) -> bool {
+        if let Some(extent) = extent {
+            if self.at != extent.lead.start {
+                self.separate();
+            }
+            self.at = extent.trail.end;
+            match change {
+                Some(Change::Removed { keeps_comments }) if !there => {
+                    self.removed(extent, *keeps_comments);
+                }
+                _ if there => self.add(extent.lead),
+                _ => {}
+            }
+        }
+        there
+    }
+
     /// Goes on with what belongs to another statement.
     fn add(&mut self, span: Span) {
         self.text.extend_from_slice(span.of(self.module.source()));
@@ -65,35 +97,21 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         let ground = Ground::of_body(self.module, body);
         self.out.text(b"{\n");
         let mut depth = 0;
-        let mut gap = Gap {
-            module: self.module,
-            text: Vec::new(),
-            behind: false,
-        };
-        let head = ground.head();
-        gap.add(Span::new(body.base + 1, head.end.max(body.base + 1)));
-        let mut at = head.end;
+        let head = ground.head().end;
+        let mut gap = Gap::new(
+            self.module,
+            Span::new(body.base + 1, head.max(body.base + 1)),
+        );
+        gap.at = head;
         let mut next = edits.first();
         while let Some(id) = next {
             next = edits.next(id);
             let extent = edits.was_read(id).then(|| ground.extent(id.index()));
-            if let Some(extent) = &extent {
-                if at != extent.lead.start {
-                    gap.separate();
-                }
-                at = extent.trail.end;
-            }
             let statement = body.statements.get(id).copied();
-            let Some(statement) = statement.filter(|s| *s != Statement::Removed) else {
-                if let (Some(extent), Some(Change::Removed { keeps_comments })) =
-                    (&extent, edits.change(id))
-                {
-                    gap.removed(extent, *keeps_comments);
-                }
+            let statement = statement.unwrap_or(Statement::Removed);
+            let there = statement != Statement::Removed;
+            if !gap.next(extent.as_ref(), there, edits.change(id)) {
                 continue;
-            };
-            if let Some(extent) = &extent {
-                gap.add(extent.lead);
             }
             let level = level(statement, &mut depth);
             self.gap(&gap.text, gap.behind, depth + 1);
@@ -117,34 +135,14 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
     pub(crate) fn edited_module(&mut self, edits: &'m Edits<ItemId>) {
         let module = self.module;
         let ground = Ground::of_module(module);
-        let mut gap = Gap {
-            module,
-            text: Vec::new(),
-            behind: false,
-        };
-        gap.add(ground.head());
-        let mut at = ground.head().end;
+        let mut gap = Gap::new(module, ground.head());
         let mut next = edits.first();
         while let Some(id) = next {
             next = edits.next(id);
             let extent = edits.was_read(id).then(|| ground.extent(id.index()));
-            if let Some(extent) = &extent {
-                if at != extent.lead.start {
-                    gap.separate();
-                }
-                at = extent.trail.end;
-            }
-            let item = module.items.get(id).copied();
-            let Some(item) = item.filter(|i| *i != Item::Removed) else {
-                if let (Some(extent), Some(Change::Removed { keeps_comments })) =
-                    (&extent, edits.change(id))
-                {
-                    gap.removed(extent, *keeps_comments);
-                }
+            let item = module.items.get(id).copied().unwrap_or(Item::Removed);
+            if !gap.next(extent.as_ref(), item != Item::Removed, edits.change(id)) {
                 continue;
-            };
-            if let Some(extent) = &extent {
-                gap.add(extent.lead);
             }
             self.gap(without_mark(&gap.text), gap.behind, 0);
             let span = extent.map_or(Span::default(), |e| e.statement);

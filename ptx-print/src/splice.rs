@@ -229,12 +229,19 @@ impl<'m, 'o> Splice<'m, 'o> {
                 let statement = body.statements.get(id);
                 if statement != Some(&Statement::Removed) {
                     let kind = usize::from(!matches!(statement, Some(Statement::Label(_))));
+                    let brace = matches!(statement, Some(Statement::Open(_) | Statement::Close(_)));
+                    if brace {
+                        indents = [None, None];
+                    }
                     let indent = indents[kind]
                         .get_or_insert_with(|| self.indent_of(body, edits, &ground, id))
                         .clone();
                     self.begin_new(&indent);
                     self.write_statement(body, id);
                     self.end_new();
+                    if brace {
+                        indents = [None, None];
+                    }
                 }
             } else {
                 indents = [None, None];
@@ -310,6 +317,21 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// The indentation for a statement: that of the nearest like it which begins a line.
     fn indent_of(
+        &self,
+        body: &Body,
+        edits: &Edits<StmtId>,
+        ground: &Ground<'_>,
+        id: StmtId,
+    ) -> Vec<u8> {
+        let (of, depth) = placed(body, edits, id);
+        let mut indent = self.indent_near(body, edits, ground, of);
+        if !matches!(body.statements.get(id), Some(Statement::Label(_))) {
+            indent.resize(indent.len() + depth, b'\t');
+        }
+        indent
+    }
+
+    fn indent_near(
         &self,
         body: &Body,
         edits: &Edits<StmtId>,
@@ -455,4 +477,22 @@ impl<'m, 'o> Splice<'m, 'o> {
             self.copy(Span::new(body.base + body.end, span.end));
         }
     }
+}
+
+/// The outermost `{` around a new statement that is new itself, and how many there are; the statement where there is none. A `}`
+/// stands where its `{` does.
+fn placed(body: &Body, edits: &Edits<StmtId>, id: StmtId) -> (StmtId, usize) {
+    let open = |scope| body.scope(scope).map(|s| (s.open, s.parent));
+    let (mut outer, mut depth) = (id, 0);
+    let mut around = body.scope_around(id);
+    if let Some(&Statement::Close(scope)) = body.statements.get(id)
+        && let Some((brace, parent)) = open(scope)
+    {
+        (outer, around) = (brace, parent);
+    }
+    while let Some((brace, parent)) = open(around).filter(|(b, _)| !edits.was_read(*b)) {
+        (outer, around) = (brace, parent);
+        depth += 1;
+    }
+    (outer, depth)
 }

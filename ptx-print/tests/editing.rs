@@ -650,3 +650,53 @@ fn a_function_is_called_behind_its_declaration() {
     let hidden = e.insert_before(ret, call);
     assert_eq!(hidden, Err(EditError::Hidden("f".to_owned())));
 }
+
+#[test]
+fn scopes_are_placed_and_filled() {
+    let mut module = kernel("\n  .reg .b32 x;\n  t: .branchtargets l;\nl:\n  brx.idx x, t;\n");
+    let mut edit = editor(&mut module);
+    let label = find(&edit, "t:");
+    // Nothing stands between a label and its table.
+    assert_eq!(edit.insert_scope_after(label), Err(EditError::Fixed));
+    let jump = find(&edit, "brx");
+    let [open, close] = edit.insert_scope_before(jump).unwrap();
+    assert_eq!(edit.remove(open), Err(EditError::Fixed));
+    let (decl, draft) = edit.registers(ScalarType::B32, "y", None).unwrap();
+    let placed = edit.insert_after(open, draft).unwrap();
+    let y = Operand::Reg(edit.register(decl, 0).unwrap());
+    let x = edit.operand(jump, 0).unwrap();
+    let inside = edit.inst("mov.b32", &[y, x]).unwrap();
+    edit.insert_after(placed, inside).unwrap();
+    // It is seen there alone.
+    let outside = edit.inst("mov.b32", &[x, y]).unwrap();
+    let outside = edit.insert_after(close, outside);
+    assert_eq!(outside, Err(EditError::Hidden("y".into())));
+    assert_eq!(
+        body(&module),
+        "\n  .reg .b32 x;\n  t: .branchtargets l;\nl:\n  {\n  \t.reg .b32 y;\n  \tmov.b32 y, x;\n  }\n  brx.idx x, t;\n"
+    );
+}
+
+#[test]
+fn scopes_nest_where_the_room_runs_out() {
+    let mut module = kernel("\n\tret;\n");
+    let mut edit = editor(&mut module);
+    let mut at = find(&edit, "ret");
+    for n in 0..60 {
+        let [open, close] = match n {
+            0 => edit.insert_scope_before(at).unwrap(),
+            _ => edit.insert_scope_after(at).unwrap(),
+        };
+        let (decl, draft) = edit
+            .registers(ScalarType::B32, &format!("x{n}"), None)
+            .unwrap();
+        at = edit.insert_after(open, draft).unwrap();
+        let x = Operand::Reg(edit.register(decl, 0).unwrap());
+        let inside = edit.inst("mov.b32", &[x, Operand::Small(n)]).unwrap();
+        edit.insert_after(at, inside).unwrap();
+        let outside = edit.inst("mov.b32", &[x, Operand::Small(n)]).unwrap();
+        let outside = edit.insert_after(close, outside);
+        assert_eq!(outside, Err(EditError::Hidden(format!("x{n}"))));
+    }
+    assert_eq!(body(&module).matches('{').count(), 60);
+}

@@ -113,7 +113,7 @@ type Step = (u8, Choice, Choice, Choice);
 
 fn step() -> impl Strategy<Value = Step> {
     let choice = || any::<u32>().prop_map(Choice);
-    (0u8..29, choice(), choice(), choice())
+    (0u8..30, choice(), choice(), choice())
 }
 
 fn functions(module: &Module) -> Vec<FuncId> {
@@ -152,7 +152,7 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
         }
         return module.remove_item(item.0).map(|()| Done::Removed(None));
     }
-    if kind >= 23 {
+    if (23..29).contains(&kind) {
         let item = a.of(&items).ok_or(EditError::NoStatement)?.0;
         let number = Operand::Small((c.0 % 1000) as i32);
         let directives = [
@@ -308,6 +308,24 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
         20 => {
             let draft = editor.variable(StateSpace::Local, 8, ScalarType::B8, &fresh, Some(16))?;
             editor.insert_before(stmt, draft.1).map(Done::Placed)
+        }
+        29 => {
+            let [open, close] = match c.0 % 2 {
+                0 => editor.insert_scope_before(stmt)?,
+                _ => editor.insert_scope_after(stmt)?,
+            };
+            // A register of its own, and one more scope in it.
+            let (decl, draft) = editor.registers(ScalarType::B32, &fresh, None)?;
+            let placed = editor.insert_after(open, draft)?;
+            let register = Operand::Reg(editor.register(decl, 0)?);
+            let inner = editor.insert_scope_before(close)?;
+            let seen = editor.inst("mov.b32", &[register, Operand::Small(1)])?;
+            editor.insert_after(if c.0 % 3 == 0 { placed } else { inner[0] }, seen)?;
+            let hidden = editor.inst("mov.b32", &[register, Operand::Small(2)])?;
+            match editor.insert_after(close, hidden) {
+                Err(EditError::Hidden(_) | EditError::Fixed) => Ok(Done::Other),
+                other => panic!("{other:?}"),
+            }
         }
         _ => {
             let mut batch = Batch::new();

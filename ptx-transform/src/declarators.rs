@@ -1,5 +1,6 @@
 //! The text of a declaration of variables, name by name.
 
+use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
@@ -26,6 +27,35 @@ pub(crate) struct Declared {
 }
 
 impl Declaration {
+    /// Gives it an alignment.
+    pub(crate) fn align(&self, module: &Module, wanted: i64, splices: &mut Splices) {
+        let prefix = self.prefix;
+        let text = prefix.of(module.source());
+        let (mut found, mut vector) = (false, false);
+        let mut place = None;
+        for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
+            let at = token.span.shifted(prefix.start);
+            match (token.kind, token.span.of(text)) {
+                (TokenKind::DotWord, b".align") => found = true,
+                (TokenKind::Integer, _) if found => {
+                    splices.replace(at, format!("{wanted}"));
+                    return;
+                }
+                // In front of the type, and of the `.v4` before that.
+                (TokenKind::DotWord, word) => {
+                    if !vector {
+                        place = Some(at.start);
+                    }
+                    vector = word.starts_with(b".v");
+                }
+                _ => {}
+            }
+        }
+        if let Some(place) = place {
+            splices.insert(place, format!(".align {wanted} "));
+        }
+    }
+
     /// Reads the declaration at `span`.
     pub(crate) fn read(module: &Module, span: Span) -> Self {
         let text = span.of(module.source());

@@ -70,7 +70,12 @@ impl Needs {
     fn function(&mut self, module: &Module, id: FuncId) {
         let Some(body) = module.body(id) else { return };
         let symbol = module.functions.get(id).and_then(|f| f.symbol);
-        let used = symbols(&body.pool);
+        // The assembler asks for a definition of what is declared, be it called or not.
+        let declared = body.statements().filter_map(|(_, s)| match s {
+            Statement::Function(id) => module.functions.get(id)?.symbol,
+            _ => None,
+        });
+        let used = symbols(&body.pool).chain(declared);
         let initial = initial(&body.declarations, &body.pool);
         let Some(symbol) = symbol else {
             self.opaque.extend(used.chain(initial));

@@ -107,6 +107,28 @@ fn a_function_that_declares_what_is_needed_stays() {
 }
 
 #[test]
+fn a_function_that_declares_again_what_is_needed_goes() {
+    let needed = ".func f() { ret; }\n.entry k() { call f; ret; }\n";
+    let text = format!("{needed}.entry holder() {{ .func f(); call f; ret; }}\n");
+    assert_eq!(body(&text, &["k"]), needed);
+}
+
+#[test]
+fn what_is_not_understood_needs_what_it_mentions() {
+    let needed = ".func f() { ret; }\n.frobnicate f;\n.entry k() { ret; }\n";
+    let text = format!("{needed}.func g() {{ ret; }}\n");
+    assert_eq!(body(&text, &["k"]), needed);
+}
+
+#[test]
+fn what_a_function_declares_is_defined() {
+    // Called or not: the assembler asks for it.
+    let needed = ".entry k() { .func f(); { .visible .func g(); } ret; }\n.func f() { ret; }\n.visible .func g() { ret; }\n";
+    let text = format!("{needed}.func h() {{ ret; }}\n");
+    assert_eq!(body(&text, &["k"]), needed);
+}
+
+#[test]
 fn comments_stay_with_what_stays() {
     let text = "\
 // about everything
@@ -384,13 +406,15 @@ fn what_only_one_module_can_have_takes_its_users_along() {
 .shared .b32 s[4];
 .global .b32 x = 3;
 .const .b32 c, d = 4;
+.global .b32 t<2>;
+.func w() {{ .reg .b32 r; ld.global.b32 r, [t1]; ret; }}
 .visible .func v() {{ ret; }}
 .func f() {{ st.shared.b32 [s], 1; ret; }}
 .func g() {{ call f; ret; }}
 .func u() {{ st.shared.b32 [s], 2; ret; }}
 .func h() {{ ret; }}
 .func i() .noreturn {{ trap; }}
-.entry k() {{ .reg .b32 r; call f; call h; call i; call v; ld.global.b32 r, [x]; ld.const.b32 r, [d]; ret; }}
+.entry k() {{ .reg .b32 r; ld.global.b32 r, [t0]; call f; call h; call i; call v; ld.global.b32 r, [x]; ld.const.b32 r, [d]; ret; }}
 .entry m() {{ call g; ret; }}
 .entry n() {{ .reg .b32 r; call h; call i; call v; ld.global.b32 r, [x]; ld.const.b32 r, [d]; ret; }}
 "

@@ -351,6 +351,27 @@ fn names_are_new() {
 }
 
 #[test]
+fn code_comes_behind_edits() {
+    let mut old = read(&kernel("\tst.global.b32 [d0], 1;\n"));
+    // The header becomes longer, and a name comes that the text does not have.
+    old.set_target(ptx_isa::Target::Sm100a).unwrap();
+    let (function, _, body) = old.definitions().next().unwrap();
+    let label = body.statements().next_back().unwrap().0;
+    let mut editor = old.edit(function).unwrap();
+    let (_, draft) = editor.label("late").unwrap();
+    editor.insert_before(label, draft).unwrap();
+    let new = with_code(&old, ".global .b32 added;").unwrap();
+    let text = print(&new, &new);
+    assert!(
+        text.contains(".target sm_100a\n.address_size 64\n\n.global .b32 added;\n"),
+        "{text}"
+    );
+    assert!(text.contains("late:\n\tret;"), "{text}");
+    let code = with_code(&old, ".global .b32 late;");
+    assert_eq!(code.unwrap_err(), Error::Taken("late".into()));
+}
+
+#[test]
 fn a_label_that_is_not_placed_is_an_error() {
     let mut module = read(&kernel("\tst.global.b32 [d0], 1;\n"));
     let done = instrument(

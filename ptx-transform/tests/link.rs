@@ -204,6 +204,136 @@ fn dynamic_shared_memory_is_one() {
     );
 }
 
+/// What two modules say of one thing fits, in whichever order they come, or does not.
+#[track_caller]
+fn agree(a: &str, b: &str, wanted: bool) {
+    for (a, b) in [(a, b), (b, a)] {
+        let texts = [a, b].map(|t| format!("{HEAD}{t}"));
+        match all(&[&texts[0], &texts[1]], &[]) {
+            Ok(linked) => {
+                assert!(wanted, "{a} and {b} were linked");
+                assert_eq!(linked.notes, [], "{a} and {b}");
+            }
+            Err(found) => {
+                assert!(!wanted, "{found:?}");
+                assert_eq!(found[0].diagnostic.code, Code::DifferentDeclaration);
+            }
+        }
+    }
+}
+
+#[test]
+fn interfaces_agree_in_what_is_passed() {
+    for (declared, defined, wanted) in [
+        ("f(.param .b32 a)", "f(.param .u32 b)", true),
+        ("f(.param .s64 a)", "f(.param .u64 b)", true),
+        ("f(.param .b32 a)", "f(.param .f32 b)", true),
+        ("f(.param .u32 a)", "f(.param .f32 b)", false),
+        ("f(.param .b32 a)", "f(.param .b64 b)", false),
+        ("f(.param .b8 a[8])", "f(.param .b8 b[8])", true),
+        ("f(.param .b8 a[8])", "f(.param .b8 b[12])", false),
+        ("f(.param .b32 a[2])", "f(.param .b32 b)", false),
+        (
+            "f(.param .align 8 .b8 a[8])",
+            "f(.param .align 4 .b8 b[8])",
+            false,
+        ),
+        ("f(.param .align 4 .b32 a)", "f(.param .b32 b)", true),
+        ("f(.reg .b32 a)", "f(.param .b32 b)", false),
+        ("f(.reg .pred a)", "f(.reg .pred b)", true),
+        ("f(.reg .v2 .b32 a)", "f(.reg .b32 b)", false),
+        ("f(.param .b32 a)", "f(.param .b32 a, .param .b32 b)", false),
+        ("(.param .b32 r) f()", "(.param .b32 r) f()", true),
+        ("(.param .b32 r) f()", "f()", false),
+        ("f() .noreturn", "f() .noreturn", true),
+        ("f() .noreturn", "f()", false),
+        ("f()", "f() .noreturn", false),
+    ] {
+        let end = if defined.contains("noreturn") {
+            "trap"
+        } else {
+            "ret"
+        };
+        let (a, b) = (
+            format!(".extern .func {declared};\n"),
+            format!(".visible .func {defined} {{ {end}; }}\n"),
+        );
+        agree(&a, &b, wanted);
+    }
+    agree(
+        ".extern .entry f();\n",
+        ".visible .func f() { ret; }\n",
+        false,
+    );
+    agree(".extern .func f();\n", ".visible .global .b32 f;\n", false);
+}
+
+#[test]
+fn variables_agree_in_place_and_size() {
+    for (declared, defined, wanted) in [
+        (".global .b32 x", ".global .b32 x", true),
+        (".global .b32 x[]", ".global .b32 x[4]", true),
+        (".global .b32 x[3]", ".global .b32 x[] = {1, 2, 3}", true),
+        (".global .b32 x[4]", ".global .b32 x[] = {1, 2, 3}", false),
+        (".global .b32 x[4]", ".global .b32 x[2]", false),
+        (".const .b32 x", ".global .b32 x", false),
+    ] {
+        let (a, b) = (
+            format!(".extern {declared};\n"),
+            format!(".visible {defined};\n"),
+        );
+        agree(&a, &b, wanted);
+    }
+    // What comes with the launch has no type; what is common has that of the largest.
+    agree(
+        ".extern .shared .b8 x[];\n",
+        ".extern .shared .f32 x[];\n",
+        true,
+    );
+    agree(
+        ".common .global .b32 x[4];\n",
+        ".common .global .u64 x;\n",
+        true,
+    );
+}
+
+#[test]
+fn a_definition_is_seen_as_its_declaration_says() {
+    // Visible once is visible.
+    assert_eq!(
+        two(
+            ".extern .func f();\n.entry k() { call f; ret; }\n",
+            ".visible .func f();\n.func f() { ret; }\n"
+        ),
+        ".visible .func f();\n.func f() { ret; }\n.entry k() { call f; ret; }\n"
+    );
+    // A declaration without linkage is of the module's own function, whatever others have.
+    assert_eq!(
+        two(
+            ".func f();\n.entry k() { call f; ret; }\n.func f() { ret; }\n",
+            ".visible .func f() { trap; }\n"
+        ),
+        ".func f$1();\n.entry k() { call f$1; ret; }\n.func f$1() { ret; }\n.visible .func f() { trap; }\n"
+    );
+    assert_eq!(
+        two(
+            ".func f();\n.entry k() { call f; ret; }\n",
+            ".visible .func f() { ret; }\n"
+        ),
+        ".func f$1();\n.entry k() { call f$1; ret; }\n.visible .func f() { ret; }\n"
+    );
+    // Another name of a function is a definition.
+    let alias = ".visible .func g();\n.func f() { ret; }\n.alias g, f;\n";
+    assert_eq!(
+        two(alias, ".extern .func g();\n.entry k() { call g; ret; }\n"),
+        format!("{alias}.entry k() {{ call g; ret; }}\n")
+    );
+    assert_eq!(
+        refused(alias, ".visible .func g() { ret; }\n").0,
+        Code::DuplicateDefinition
+    );
+}
+
 #[test]
 fn contradictions_name_both_places() {
     let x = |code, a: &str, b: &str| (code, a.to_owned(), b.to_owned());
@@ -332,7 +462,30 @@ fn ranges_are_names_of_their_own() {
 }
 
 #[test]
+fn comments_go_with_definitions_that_go() {
+    let strong = ".visible .func f() { ret; }\n.visible .global .u32 x;\n";
+    let weak = "// f\n.weak .func f() { trap; }\n// x\n.weak .global .u32 x; // x\n";
+    assert_eq!(two(strong, weak), strong);
+}
+
+#[test]
+fn new_names_are_new() {
+    assert_eq!(
+        two(".global .u32 x, x$2;\n", ".global .u32 x;\n"),
+        ".global .u32 x, x$2;\n.global .u32 x$4;\n"
+    );
+}
+
+#[test]
 fn labels_do_not_become_names_of_other_modules() {
+    // One behind which it is mentioned hides the name of the module, which has another one now.
+    assert_eq!(
+        two(
+            ".global .u32 out;\n",
+            ".global .u32 out;\n.entry k() { out: bra out; }\n"
+        ),
+        ".global .u32 out;\n.global .u32 out$2;\n.entry k() { out: bra out; }\n"
+    );
     assert_eq!(
         two(".global .u32 out;\n", ".entry k() { bra out; out: ret; }\n"),
         ".global .u32 out;\n.entry k() { bra out$2; out$2: ret; }\n"

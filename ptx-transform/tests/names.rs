@@ -386,6 +386,32 @@ mod tests {
     }
 
     #[test]
+    fn prefixes_are_for_what_is_defined_here() {
+        let text = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 a, %b, c<2>;\n.visible .global .b32 seen;\n.weak .global .b32 weak;\n\
+            .extern .global .b32 other;\n.func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { .reg .b32 r; ld.global.b32 r, [%b]; ld.global.b32 r, [c1]; call f; ret; }\n";
+        let module = ptx_parse::parse_str(text).module;
+        let names = Names::of(&module);
+        let renamed = |visible: bool| {
+            let renaming = Renaming::prefix(&module, &names, "p_", visible);
+            let new = renaming.apply(&module, &names).unwrap();
+            String::from_utf8(new.text).unwrap()
+        };
+        let private = text
+            .replace("a, %b, c<2>", "p_a, %p_b, p_c<2>")
+            .replace("[%b]", "[%p_b]")
+            .replace("[c1]", "[p_c1]");
+        assert_eq!(renamed(false), private);
+        let all = private
+            .replace("seen;", "p_seen;")
+            .replace("f()", "p_f()")
+            .replace("g()", "p_g()")
+            .replace("g, f;", "p_g, p_f;")
+            .replace("call f", "call p_f")
+            .replace("k()", "p_k()");
+        assert_eq!(renamed(true), all);
+    }
+
+    #[test]
     fn what_nothing_reaches_goes_and_what_others_see_stays() {
         let text = module(
             ".func f() { ret; } .func unused() { call f; ret; } .visible .func seen() { call f; ret; } .extern .func other(); .entry k() { ret; }",

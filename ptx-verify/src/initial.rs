@@ -89,6 +89,17 @@ const SAMPLER: &[&str] = &[
     "force_unnormalized_coords",
 ];
 
+/// Words that any field takes as its value.
+const MODES: &[&str] = &[
+    "wrap",
+    "mirror",
+    "clamp_ogl",
+    "clamp_to_edge",
+    "clamp_to_border",
+    "nearest",
+    "linear",
+];
+
 /// What an initialiser must hold at some depth of its braces.
 #[derive(Copy, Clone)]
 enum Wanted {
@@ -173,7 +184,7 @@ impl Values<'_, '_> {
         };
         for &part in parts {
             let Operand::Field(at) = part else { continue };
-            let (Operand::Name(id), _) = self.pool.pair(at) else {
+            let (Operand::Name(id), value) = self.pool.pair(at) else {
                 continue;
             };
             let field = self.context.module.name(id);
@@ -181,6 +192,15 @@ impl Values<'_, '_> {
                 let message = format!("`{}` has no field `{field}`", self.ty);
                 let error = self.context.error(Code::InitialValue, self.at, message);
                 error.help = Some(format!("its fields are {}", allowed.join(", ")));
+                return false;
+            }
+            if let Operand::Name(id) = value
+                && !MODES.contains(&self.context.module.name(id))
+            {
+                let value = self.context.module.name(id);
+                let message = format!("the field `{field}` has no value `{value}`");
+                let error = self.context.error(Code::InitialValue, self.at, message);
+                error.help = Some(format!("values are numbers and {}", MODES.join(", ")));
                 return false;
             }
         }

@@ -27,6 +27,8 @@ fn registers_with_names() -> Result<(), Error> {
 fn tables_behind_labels_that_are_there() -> Result<(), Error> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     m.write_virtual_target();
+    m.another_target(&["sm_75"])?;
+    m.declare_all(Declaration::nothing(StateSpace::Global, T::B32))?;
     m.pragmas(&["nounroll", "nounroll"])?;
     m.file_with(1, "a.cu", &[1_700_000_000, 42])?;
     let tables = Declaration::new(StateSpace::Global, T::B32, "table").range(2u32);
@@ -38,10 +40,12 @@ fn tables_behind_labels_that_are_there() -> Result<(), Error> {
     k.add_param(texture)?;
     let aligned =
         Declaration::new(StateSpace::Param, T::U64, "p").pointer(Some(StateSpace::Global), None);
-    k.add_param(aligned.pointer_align(16u32))?;
+    k.add_param(aligned.pointer_align(16u32).late_align(8u32))?;
     let i = k.reg(T::U32);
     let [jumps, calls, shape, first, second] = [(); 5].map(|()| k.label());
     assert_ne!(k.name_of_label(first), k.name_of_label(second));
+    assert_eq!(k.local_label(k.name_of_label(first)), Some(first));
+    k.loc_spelled([1u32, 2, 3].map(Into::into))?;
     k.mov().u32(i, 1)?;
     k.place_branch_targets(jumps, &[first, second])?;
     k.place_call_targets(calls, &[callee])?;
@@ -61,7 +65,7 @@ fn tables_behind_labels_that_are_there() -> Result<(), Error> {
         ".target compute_80\n",
         ".pragma \"nounroll\", \"nounroll\";",
         ".file 1 \"a.cu\", 1700000000, 42",
-        ".ptr .global .align 16 ",
+        ".ptr .global .align 16 .align 8 ",
         ".ptr .texref ",
         ".callprototype () _;",
     ] {

@@ -101,3 +101,9 @@ fn types_and_spaces() {
     assert!(StateSpace::Global.is_generic());
     assert!(!StateSpace::Global.overlaps(StateSpace::Shared));
 }
+
+#[test]
+fn special_registers_that_had_fewer_bits() {
+    let read = |text: &[u8]| ptx_isa::SpecialReg::from_text(text).unwrap();
+    assert!(read(b"%tid").is_short() && !read(b"%clock64").is_short());
+}

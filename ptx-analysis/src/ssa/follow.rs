@@ -67,6 +67,7 @@ pub(super) fn follow(cfg: &Cfg, dominators: &Dominators, local: Local) -> Ssa {
     let Local {
         mut values,
         mut uses,
+        mut returned,
         use_starts,
         def_starts,
         places,
@@ -158,6 +159,11 @@ pub(super) fn follow(cfg: &Cfg, dominators: &Dominators, local: Local) -> Ssa {
                         read.value = value;
                     }
                 }
+                Slot::Returned(number) => {
+                    if let Some(result) = returned.get_mut(number as usize) {
+                        result.value = value;
+                    }
+                }
                 Slot::Old(merge) => {
                     if let Some(Value::Def { old, .. }) = values.get_mut(merge.0 as usize) {
                         *old = Some(value);
@@ -169,6 +175,7 @@ pub(super) fn follow(cfg: &Cfg, dominators: &Dominators, local: Local) -> Ssa {
     Ssa {
         values,
         uses,
+        returned,
         use_starts,
         def_starts,
         places,

@@ -2,11 +2,11 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, Mentions};
+use ptx_ir::facts::{FunctionFacts, Mentions, Place};
 use ptx_ir::{Body, EntityId, Statement, StmtId};
 
-use super::{Ssa, Use, Value, ValueId};
-use crate::cfg::Cfg;
+use super::{Returned, Ssa, Use, Value, ValueId};
+use crate::cfg::{BlockId, Cfg};
 use crate::variables::Variables;
 
 /// A place that sees the value with which its block begins.
@@ -14,6 +14,8 @@ use crate::variables::Variables;
 pub(super) enum Slot {
     /// A read, by its number.
     Use(u32),
+    /// A result of the function, by its number.
+    Returned(u32),
     /// A read behind merges alone: it makes the variable live.
     Through,
     /// What a merge keeps.
@@ -33,6 +35,8 @@ pub(super) struct Last {
 pub(super) struct Local {
     pub(super) values: Vec<Value>,
     pub(super) uses: Vec<Use>,
+    /// What the caller reads where blocks return.
+    pub(super) returned: Vec<Returned>,
     pub(super) use_starts: Vec<u32>,
     pub(super) def_starts: Vec<u32>,
     /// Which of the statements each is, where edits changed their order.
@@ -52,6 +56,7 @@ impl Local {
             local: Self {
                 values: alloc::vec![Value::Unknown],
                 uses: Vec::new(),
+                returned: Vec::new(),
                 use_starts: Vec::new(),
                 def_starts: Vec::new(),
                 places: places(facts.body()),
@@ -61,6 +66,13 @@ impl Local {
             },
         };
         let body = facts.body();
+        let mut results: Vec<u32> = Vec::new();
+        for register in facts.results() {
+            results.extend(variables.of(Place {
+                register,
+                lane: None,
+            }));
+        }
         for (id, block) in cfg.blocks() {
             for (stmt, statement) in body.range(block.first, block.end) {
                 let local = &mut pass.local;
@@ -84,6 +96,9 @@ impl Local {
                     }
                     _ => {}
                 }
+            }
+            for &variable in results.iter().filter(|_| block.returns) {
+                pass.returned(id, variable);
             }
         }
         let mut local = pass.local;
@@ -155,23 +170,39 @@ impl Pass<'_> {
             return;
         }
         let number = uses.len() as u32;
+        let value = self.sees(block, variable, Slot::Use(number));
+        self.local.uses.push(Use {
+            stmt,
+            variable,
+            value,
+        });
+    }
+
+    fn returned(&mut self, block: BlockId, variable: u32) {
+        let number = self.local.returned.len() as u32;
+        let value = self.sees(block.as_u32(), variable, Slot::Returned(number));
+        self.local.returned.push(Returned {
+            block,
+            variable,
+            value,
+        });
+    }
+
+    /// What is seen in a variable at this place of a block, as far as the block itself says; `slot` sees what arrives.
+    fn sees(&mut self, block: u32, variable: u32, slot: Slot) -> ValueId {
         let known = self
             .last(block, variable)
             .and_then(|i| self.local.lasts.get(i));
         let value = known.map_or(Ssa::UNKNOWN, |l| l.value);
         let slot = match known {
-            None => Some(Slot::Use(number)),
+            None => Some(slot),
             Some(last) if !last.ends => Some(Slot::Through),
             _ => None,
         };
         self.local
             .exposed
             .extend(slot.map(|slot| (variable, block, slot)));
-        self.local.uses.push(Use {
-            stmt,
-            variable,
-            value,
-        });
+        value
     }
 
     fn write(&mut self, (block, stmt): (u32, StmtId), variable: u32, may: bool, first: usize) {

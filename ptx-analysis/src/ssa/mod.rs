@@ -97,11 +97,23 @@ pub struct Use {
     pub value: ValueId,
 }
 
+/// What the caller gets in a register that holds a result of the function.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Returned {
+    /// The block that returns.
+    pub block: BlockId,
+    /// The register, or the element of one.
+    pub variable: u32,
+    /// What it holds behind the last statement of the block.
+    pub value: ValueId,
+}
+
 /// The values of a function.
 #[derive(Clone, Debug)]
 pub struct Ssa {
     values: Vec<Value>,
     uses: Vec<Use>,
+    returned: Vec<Returned>,
     /// Where the uses and the definitions of each statement begin.
     use_starts: Vec<u32>,
     def_starts: Vec<u32>,
@@ -184,6 +196,11 @@ impl Ssa {
     /// Every read, in the order of the statements.
     pub fn all_uses(&self) -> &[Use] {
         &self.uses
+    }
+
+    /// What the function returns in registers, block for block where it may return, each result that the body mentions.
+    pub fn returned(&self) -> &[Returned] {
+        &self.returned
     }
 
     /// The value that a statement sees in a variable that it reads.

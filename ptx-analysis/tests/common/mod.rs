@@ -34,12 +34,16 @@ pub(crate) struct Known {
     /// The instructions that may follow; one past the last is the end of the function.
     pub(crate) next: Vec<usize>,
     pub(crate) exits: bool,
+    /// Whether it goes back to the caller, who reads the results.
+    pub(crate) returns: bool,
 }
 
 /// A function and what its instructions do.
 pub(crate) struct Sample {
     pub(crate) text: String,
     pub(crate) insts: Vec<Known>,
+    /// The registers that hold the results.
+    pub(crate) results: Vec<String>,
     /// The instruction behind each label, and its line.
     pub(crate) labels: Vec<(usize, u32)>,
 }
@@ -53,9 +57,17 @@ enum Go {
 /// A function of up to `size` instructions.
 pub(crate) fn function(seed: u64, size: usize) -> Sample {
     let mut random = Random::new(seed);
+    // Every second one has a result, in a register.
+    let (results, head) = match seed % 2 {
+        0 => (vec![String::from("o")], ".func (.reg .b32 o) k()\n{"),
+        _ => (Vec::new(), ".entry k()\n{\n.reg .b32 o;"),
+    };
     let mut text = String::from(
-        ".version 8.0\n.target sm_90a\n.address_size 64\n.func (.reg .b32 o) f(.reg .b32 i);\n.func g() .noreturn;\n.entry k()\n{\n\
-         .reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %d<4>;\n.reg .v2 .b32 V;\n.reg .f32 %f<8>;\n",
+        ".version 8.0\n.target sm_90a\n.address_size 64\n.func (.reg .b32 o) f(.reg .b32 i);\n.func g() .noreturn;\n",
+    );
+    text += head;
+    text.push_str(
+        "\n.reg .pred %p<4>;\n.reg .b32 %r<8>;\n.reg .b64 %d<4>;\n.reg .v2 .b32 V;\n.reg .f32 %f<8>;\n",
     );
     let count = 1 + random.below(size);
     let label_count = 1 + random.below(1 + count / 3);
@@ -64,7 +76,7 @@ pub(crate) fn function(seed: u64, size: usize) -> Sample {
     let mut labels = vec![(0, 0); label_count];
     let mut insts: Vec<Known> = Vec::new();
     let mut goes = Vec::new();
-    let mut line = 13;
+    let mut line = text.lines().count() as u32 + 1;
     let mut table = 0;
     for index in 0..=count {
         for (label, _) in at.iter().enumerate().filter(|(_, a)| **a == index) {
@@ -75,7 +87,10 @@ pub(crate) fn function(seed: u64, size: usize) -> Sample {
         if index == count {
             break;
         }
-        let r = |random: &mut Random| format!("%r{}", random.below(6));
+        let r = |random: &mut Random| match random.below(7) {
+            6 => String::from("o"),
+            n => format!("%r{n}"),
+        };
         let p = |random: &mut Random| format!("%p{}", random.below(3));
         let d = |random: &mut Random| format!("%d{}", random.below(3));
         let mut known = Known {
@@ -170,7 +185,9 @@ pub(crate) fn function(seed: u64, size: usize) -> Sample {
             14 => {
                 go = Go::Out;
                 known.exits = true;
-                ["ret;", "exit;", "trap;", "call g;"][random.below(4)].into()
+                let way = random.below(4);
+                known.returns = way == 0;
+                ["ret;", "exit;", "trap;", "call g;"][way].into()
             }
             15 => {
                 let a = r(&mut random);
@@ -214,6 +231,7 @@ pub(crate) fn function(seed: u64, size: usize) -> Sample {
     Sample {
         text,
         insts,
+        results,
         labels,
     }
 }

@@ -9,6 +9,7 @@ use ptx_ir::FunctionKind;
 use ptx_isa::ScalarType;
 
 use crate::error::{Error, Kind};
+use crate::module::Written;
 use crate::operand::Reg;
 use crate::writer::Mention;
 
@@ -21,6 +22,13 @@ pub(crate) struct RegisterInfo {
     pub(crate) vector: u8,
     pub(crate) visible: bool,
     pub(crate) is_parameter: bool,
+}
+
+impl RegisterInfo {
+    /// Its name, among those of its function.
+    pub(crate) fn name<'n>(&self, names: &'n str) -> Option<&'n str> {
+        names.get(self.start as usize..self.end as usize)
+    }
 }
 
 #[derive(Debug)]
@@ -44,8 +52,12 @@ pub(crate) struct LabelInfo {
     pub(crate) name: String,
     /// Whether the scope that has its name is open.
     pub(crate) visible: bool,
-    pub(crate) placed: bool,
-    pub(crate) used: bool,
+    /// The scope that it is placed in.
+    pub(crate) place: Option<u32>,
+    /// The only scope that it can be placed in; none for a name that nothing else has.
+    pub(crate) home: Option<u32>,
+    /// The scopes of the statements that mention it, before it is placed.
+    pub(crate) waiting: Vec<u32>,
     pub(crate) table: Option<Table>,
 }
 
@@ -57,6 +69,8 @@ pub(crate) enum Meaning {
     Label(u32),
     /// A member of a range of registers that nothing mentioned yet.
     Member,
+    /// A function that is declared here, by its number in the module.
+    Function(u32),
 }
 
 /// Registers that were declared as a range, `%r<100>`, or by a plain name.
@@ -74,12 +88,22 @@ pub(crate) struct RangeInfo {
     pub(super) members: BTreeMap<u64, u32>,
 }
 
+/// The number of a member of a range with this name. One that ends with a digit has none: `x10` is 10 behind `x`.
+fn number_behind<'n>(range: &str, member: &'n str) -> Option<&'n str> {
+    let number = member.strip_prefix(range)?;
+    let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+    (digits && !ends_with_digit(range)).then_some(number)
+}
+
+/// Whether the members of a range with this name cannot be named.
+pub(crate) fn ends_with_digit(range: &str) -> bool {
+    range.ends_with(|c: char| c.is_ascii_digit())
+}
+
 impl RangeInfo {
     /// Whether a name is that of a member.
     pub(super) fn holds(&self, name: &str) -> bool {
-        let number = name.strip_prefix(self.name.as_str());
-        let number = number.filter(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-        match (self.count, number) {
+        match (self.count, number_behind(&self.name, name)) {
             (Some(count), Some(n)) => n.parse::<u64>().is_ok_and(|n| n < count),
             _ => false,
         }
@@ -89,6 +113,7 @@ impl RangeInfo {
 /// A scope that is open.
 #[derive(Default, Debug)]
 pub(crate) struct Scope {
+    pub(super) id: u32,
     pub(super) names: Vec<String>,
     pub(super) ranges: Vec<u32>,
 }
@@ -99,6 +124,13 @@ pub(super) struct Fresh {
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
     pub(super) count: u32,
+}
+
+impl Fresh {
+    /// Whether a name is, or can become, that of such a register.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        number_behind(&self.prefix, name).is_some()
+    }
 }
 
 /// The function as far as it is made.
@@ -116,11 +148,15 @@ pub(crate) struct Body {
     /// What each name means here, the innermost scope last.
     pub(crate) names: BTreeMap<String, Vec<(usize, Meaning)>>,
     pub(super) scopes: Vec<Scope>,
+    /// The scope around each scope there was, by their numbers.
+    pub(super) outer: Vec<u32>,
+    /// The functions that are declared inside of it.
+    pub(super) declared: Vec<u32>,
     pub(super) ranges: Vec<RangeInfo>,
     pub(super) fresh: Vec<Fresh>,
     /// Where the fresh registers of each type are.
     pub(super) fresh_of: [Option<u8>; ScalarType::COUNT],
-    pub(super) fresh_labels: u32,
+    pub(crate) fresh_labels: u32,
     /// Up to where the text is of finished statements.
     pub(super) committed: usize,
     pub(super) mnemonic: usize,
@@ -135,8 +171,93 @@ pub(crate) struct Body {
 
 impl Body {
     pub(crate) fn register_name(&self, info: &RegisterInfo) -> &str {
-        let range = info.start as usize..info.end as usize;
-        self.register_names.get(range).unwrap_or_default()
+        info.name(&self.register_names).unwrap_or_default()
+    }
+
+    /// A statement that mentions what was noted is refused.
+    pub(crate) fn unmention(&mut self) {
+        for mention in self.mentions.drain(..) {
+            if let Mention::Label(l) = mention
+                && let Some(label) = self.labels.get_mut(l as usize)
+                && label.place.is_none()
+            {
+                label.waiting.pop();
+            }
+        }
+    }
+
+    /// Whether a statement can mention a label here: it is to be placed, or its scope is open.
+    pub(crate) fn reaches(&self, label: &LabelInfo) -> bool {
+        let open = |id| self.scopes.iter().any(|s| s.id == id);
+        label.visible && label.place.is_none_or(open)
+    }
+
+    /// A statement mentions a label.
+    pub(crate) fn wait(&mut self, label: u32) {
+        let scope = self.scope();
+        if let Some(label) = self.labels.get_mut(label as usize)
+            && label.place.is_none()
+        {
+            label.waiting.push(scope);
+        }
+    }
+
+    /// The number of the scope that is open.
+    pub(super) fn scope(&self) -> u32 {
+        self.scopes.last().map_or(0, |s| s.id)
+    }
+
+    pub(super) fn push_scope(&mut self) {
+        let (id, outer) = (self.outer.len() as u32, self.scope());
+        self.outer.push(outer);
+        self.scopes.push(Scope {
+            id,
+            ..Scope::default()
+        });
+    }
+
+    /// Whether one scope is another one or inside of it.
+    pub(super) fn is_inside(&self, mut scope: u32, of: u32) -> bool {
+        // Inner scopes have larger numbers.
+        while scope > of {
+            scope = self.outer.get(scope as usize).copied().unwrap_or(0);
+        }
+        scope == of
+    }
+
+    /// Whether a function of the module is declared before this place.
+    pub(crate) fn knows(&self, function: u32, written: Written) -> bool {
+        match written {
+            Written::Before => true,
+            Written::Begun => function == self.function,
+            Written::Inside { owner, scope } => {
+                let is_open = self.scopes.iter().any(|s| s.id == scope);
+                function == self.function || (owner == self.owner && is_open)
+            }
+        }
+    }
+
+    /// Whether the name of a function of the module means something else here.
+    pub(crate) fn hides(&self, name: &str, function: u32) -> bool {
+        match self.names.get(name).and_then(|m| m.last()) {
+            Some((_, Meaning::Function(f))) => *f != function,
+            _ => self.means(name),
+        }
+    }
+
+    /// Whether there are registers in a range of this name.
+    pub(super) fn has_range(&self, name: &str) -> bool {
+        let mut ranges = self.ranges.iter().filter(|r| r.is_open);
+        self.fresh.iter().any(|f| f.prefix == name) || ranges.any(|r| r.name == name)
+    }
+
+    /// Whether a name means something here that the function declared.
+    pub(crate) fn means(&self, name: &str) -> bool {
+        let in_fresh = |f: &Fresh| f.holds(name);
+        let in_range = |r: &RangeInfo| r.is_open && r.holds(name);
+        self.names.contains_key(name)
+            || self.fresh.iter().any(in_fresh)
+            || self.ranges.iter().any(in_range)
     }
 
     pub(super) fn indent(&mut self) {
@@ -169,8 +290,10 @@ impl Body {
         if self.is_open {
             let text = self.text.get(self.committed..).unwrap_or_default();
             let message = format!("`{}` was begun and not ended", text.trim());
+            let help =
+                "end it with its operands: the method of its type, or `emit(())` where it has none";
             self.unfinished
-                .get_or_insert(Error::new(Kind::Unfinished, message));
+                .get_or_insert(Error::new(Kind::Unfinished, message, help));
             self.text.truncate(self.committed);
             self.is_open = false;
         }

@@ -4,14 +4,32 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use ptx_ir::{Code, FunctionKind};
 use ptx_isa::Directive;
 
-use super::body::{LabelInfo, Scope, Table};
+use super::body::{LabelInfo, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::interface::Interface;
 use crate::operand::{Func, IntoOperands, Label, Operand};
+use crate::writer::hidden;
+
+/// An entry of a table of labels.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum BranchTarget {
+    /// A label.
+    Label(Label),
+    /// So many labels, `case0`, `case1`, …, written as `case<4>`; given is the first.
+    Range(Label, u32),
+}
+
+impl From<Label> for BranchTarget {
+    fn from(label: Label) -> Self {
+        Self::Label(label)
+    }
+}
 
 impl FunctionBuilder<'_> {
     /// A fresh label, to be [placed](Self::place) somewhere.
@@ -34,17 +52,30 @@ impl FunctionBuilder<'_> {
     /// A label with a name, to be placed in the scope that is open.
     pub fn named_label(&mut self, name: &str) -> Result<Label, Error> {
         self.claim(name, Meaning::Label(self.body.labels.len() as u32))?;
-        Ok(self.push_label(name.to_string(), None))
+        let home = self.body.scope();
+        Ok(self.push_label(name.to_string(), Some(home)))
     }
 
-    pub(super) fn push_label(&mut self, name: String, table: Option<Table>) -> Label {
+    /// The label that has a name here.
+    pub fn local_label(&self, name: &str) -> Option<Label> {
+        match self.body.names.get(name)?.last()? {
+            (_, Meaning::Label(index)) => Some(Label {
+                owner: self.body.owner,
+                index: *index,
+            }),
+            _ => None,
+        }
+    }
+
+    fn push_label(&mut self, name: String, home: Option<u32>) -> Label {
         let index = self.body.labels.len() as u32;
         self.body.labels.push(LabelInfo {
             name,
             visible: true,
-            placed: table.is_some(),
-            used: false,
-            table,
+            place: None,
+            home,
+            waiting: Vec::new(),
+            table: None,
         });
         Label {
             owner: self.body.owner,
@@ -54,21 +85,42 @@ impl FunctionBuilder<'_> {
 
     /// Places a label: jumps to it come here.
     pub fn place(&mut self, label: Label) -> Result<(), Error> {
-        let known = self.body.labels.get_mut(label.index as usize);
+        let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            let message = format!("a label that does not belong to `{}`", self.body.name);
-            return Err(Error::new(Kind::Foreign, message));
+            let (past, place) = (&self.module.tables.past, &self.body.name);
+            return Err(past.refuse(Handle::Label(label), Some(place)));
         };
         if !info.visible {
-            let message = format!("the scope of the label `{}` is closed", info.name);
-            return Err(Error::new(Kind::Scope, message));
+            return Err(hidden("label", &info.name));
         }
-        if info.placed {
+        if info.place.is_some() {
             let message = format!("the label `{}` is placed already", info.name);
-            return Err(Error::new(Kind::Duplicate, message));
+            let help = "a label stands in one place: make another one with `label`";
+            return Err(Error::new(Kind::Duplicate, message, help));
         }
-        info.placed = true;
-        let text = format!("{}:", info.name);
+        let here = self.body.scope();
+        let mut waiting = info.waiting.iter();
+        if info.home.is_some_and(|home| home != here)
+            || !waiting.all(|scope| self.body.is_inside(*scope, here))
+        {
+            let message = format!(
+                "the label `{}` cannot be placed in this scope: it was named in another one, or a statement outside mentions it",
+                info.name
+            );
+            let help = "place it where the scope is closed: what is inside a scope cannot be jumped to from outside";
+            return Err(Error::new(Kind::Scope, message, help).code_is(Code::LabelOutOfScope));
+        }
+        let name = info.name.clone();
+        let text = format!("{name}:");
+        let depth = self.body.depth();
+        if info.home.is_none() && depth > 1 {
+            // Its name means nothing else in the scope.
+            self.enter(&name, Meaning::Label(label.index), depth);
+        }
+        if let Some(info) = self.body.labels.get_mut(label.index as usize) {
+            info.place = Some(here);
+            info.visible = true;
+        }
         self.label_line(&text);
         Ok(())
     }
@@ -98,17 +150,64 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// `.branchtargets`: a table of labels for an indexed jump.
-    pub fn branch_targets(&mut self, labels: &[Label]) -> Result<Label, Error> {
+    /// `.branchtargets`: a table of labels, or of ranges of labels, for an indexed jump.
+    pub fn branch_targets<T: Into<BranchTarget> + Copy>(
+        &mut self,
+        targets: &[T],
+    ) -> Result<Label, Error> {
         let label = self.label();
-        self.place_branch_targets(label, labels)?;
+        self.place_branch_targets(label, targets)?;
         Ok(label)
     }
 
     /// The same behind a label that is there already.
-    pub fn place_branch_targets(&mut self, label: Label, labels: &[Label]) -> Result<(), Error> {
-        let labels: Vec<Operand> = labels.iter().copied().map(Operand::Label).collect();
-        self.table(label, Directive::Branchtargets, &labels)
+    pub fn place_branch_targets<T: Into<BranchTarget> + Copy>(
+        &mut self,
+        label: Label,
+        targets: &[T],
+    ) -> Result<(), Error> {
+        let (mut labels, mut names) = (Vec::new(), Vec::new());
+        for &target in targets {
+            let first = labels.len();
+            match target.into() {
+                BranchTarget::Label(one) => {
+                    labels.push(Operand::Label(one));
+                    names.push(self.name_of_label(one).to_string());
+                }
+                BranchTarget::Range(zero, count) => {
+                    let name = self.name_of_label(zero);
+                    let stem = name.strip_suffix('0').unwrap_or(name);
+                    let all = (0..count).map_while(|n| self.local_label(&format!("{stem}{n}")));
+                    labels.extend(all.map(Operand::Label));
+                    if labels.len() - first != count as usize
+                        || labels.get(first) != Some(&zero.into())
+                    {
+                        let message = format!("`{stem}<{count}>` are not {count} labels here");
+                        let help = "give the first label, and so many behind it, each with the next number in its name";
+                        return Err(Error::new(Kind::Argument, message, help));
+                    }
+                    names.push(format!("{stem}<{count}>"));
+                }
+            }
+        }
+        for target in &labels {
+            let Operand::Label(target) = target else {
+                continue;
+            };
+            let known = self.body.labels.get(target.index as usize);
+            let known = known.filter(|_| target.owner == self.body.owner);
+            if let Some(info) = known.filter(|l| l.table.is_some()) {
+                let message = format!(
+                    "the label `{}` is a table and no place to jump to",
+                    info.name
+                );
+                let help = "list labels that are placed before statements";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::OperandKind));
+            }
+        }
+        self.mention(Directive::Branchtargets, &labels)?;
+        let text = format!("{} {};", Directive::Branchtargets, names.join(", "));
+        self.place_table(label, text)
     }
 
     /// `.calltargets`: a table of functions for an indirect call.
@@ -120,8 +219,18 @@ impl FunctionBuilder<'_> {
 
     /// The same behind a label that is there already.
     pub fn place_call_targets(&mut self, label: Label, functions: &[Func]) -> Result<(), Error> {
+        for function in functions {
+            let tables = &self.module.tables;
+            let known = tables.func(*function, Some(&self.body.name))?;
+            if known.kind == FunctionKind::Entry {
+                let message = format!("`{}` is a kernel and cannot be called", known.name);
+                let help = "only functions are called: put what both need into one";
+                return Err(Error::new(Kind::Argument, message, help).code_is(Code::CallTarget));
+            }
+        }
         let functions: Vec<Operand> = functions.iter().copied().map(Operand::Func).collect();
-        self.table(label, Directive::Calltargets, &functions)
+        let text = self.mention(Directive::Calltargets, &functions)?;
+        self.place_table(label, text)
     }
 
     /// `.callprototype`: what an indirect call calls.
@@ -149,7 +258,8 @@ impl FunctionBuilder<'_> {
         self.place_table(label, text)
     }
 
-    fn table(&mut self, label: Label, directive: Directive, of: &[Operand]) -> Result<(), Error> {
+    /// A directive with operands, which are noted.
+    fn mention(&mut self, directive: Directive, of: &[Operand]) -> Result<String, Error> {
         self.body.abandon();
         let at = self.body.text.len();
         self.body.mentions.clear();
@@ -160,19 +270,33 @@ impl FunctionBuilder<'_> {
         let text = self.body.text.get(at..).unwrap_or_default().to_string();
         self.body.text.truncate(at);
         if let Some(error) = self.body.error.take() {
+            self.body.unmention();
             return Err(error);
         }
-        self.place_table(label, text)
+        Ok(text)
     }
 
     /// Places a label with a table that mentions what was noted.
     fn place_table(&mut self, label: Label, text: String) -> Result<(), Error> {
-        let mentions = core::mem::take(&mut self.body.mentions);
+        let mentions = self.body.mentions.clone();
         let name = self.name_of_label(label).to_string();
-        if !name.is_empty() {
-            self.check(&format!("{name}: {text}"), &mentions)?;
+        let known = self.body.labels.get(label.index as usize);
+        let is_place =
+            known.is_some_and(|l| label.owner == self.body.owner && !l.waiting.is_empty());
+        let placed = match name.is_empty() {
+            _ if is_place => Err(Error::new(
+                Kind::Argument,
+                format!("the label `{name}` is mentioned as a place to jump to, and cannot be a table"),
+                "make another label for the table, and place it before the statements that mention it",
+            )
+            .code_is(Code::LateDeclaration)),
+            true => Ok(()),
+            false => self.check(&format!("{name}: {text}"), &mentions),
+        };
+        if let Err(error) = placed.and_then(|()| self.place(label)) {
+            self.body.unmention();
+            return Err(error);
         }
-        self.place(label)?;
         self.body.line(&text);
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
             info.table = Some(Table { text, mentions });
@@ -183,14 +307,15 @@ impl FunctionBuilder<'_> {
     /// Opens a scope: `{`. What is declared in it is not visible outside.
     pub fn open(&mut self) {
         self.body.line("{");
-        self.body.scopes.push(Scope::default());
+        self.body.push_scope();
     }
 
     /// Closes the scope that was opened last: `}`.
     pub fn close(&mut self) -> Result<(), Error> {
         if self.body.scopes.len() < 2 {
             let message = format!("no scope of `{}` is open", self.body.name);
-            return Err(Error::new(Kind::Scope, message));
+            let help = "`close` closes what `open` opened; `finish` ends the function";
+            return Err(Error::new(Kind::Scope, message, help).code_is(Code::StrayBrace));
         }
         self.body.abandon();
         let scope = self.body.scopes.pop().unwrap_or_default();

@@ -10,24 +10,24 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::{FunctionKind, Linkage};
-use ptx_isa::{Directive, ScalarType, StateSpace};
+use ptx_ir::{Code, FunctionKind, Linkage};
+use ptx_isa::{Directive, ScalarType, SpecialReg, StateSpace};
 
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
 use crate::initial::Scope as Names;
 use crate::interface::{Interface, pragma};
 use crate::judge;
-use crate::module::{ModuleBuilder, next_owner};
+use crate::module::{ModuleBuilder, Written, next_owner, no_variables};
 use crate::number::Number;
-use crate::operand::{Func, IntoOperands, Reg, Var};
+use crate::operand::{Func, IntoOperands, Label, Reg, Var};
 use crate::section;
 use crate::spelling;
 use crate::statement::Statement;
-use crate::writer::{Mention, Writer};
-use body::Local;
-pub(crate) use body::{Body, Meaning};
+use crate::writer::{Mention, Writer, early};
+pub(crate) use body::{Body, LabelInfo, Local, Meaning, RegisterInfo, ends_with_digit};
 use body::{Fresh, Scope};
+pub use labels::BranchTarget;
 
 /// A comment may not begin another one.
 pub(crate) fn comment_line(text: &str) -> String {
@@ -37,6 +37,16 @@ pub(crate) fn comment_line(text: &str) -> String {
         .collect::<String>()
         .trim_end()
         .into()
+}
+
+#[cold]
+pub(crate) fn no_results(kernel: &str, result: &str) -> Error {
+    Error::new(
+        Kind::Argument,
+        format!("`{kernel}` is a kernel and cannot return `{result}`"),
+        "store what it computes to memory that a parameter points to",
+    )
+    .code_is(Code::Parameter)
 }
 
 /// Makes a kernel or a function: interface, registers, labels, scopes, statements.
@@ -69,6 +79,8 @@ impl<'m> FunctionBuilder<'m> {
             labels: Vec::new(),
             names: BTreeMap::new(),
             scopes: alloc::vec![Scope::default()],
+            outer: alloc::vec![0],
+            declared: Vec::new(),
             ranges: Vec::new(),
             fresh: Vec::new(),
             fresh_of: [None; ScalarType::COUNT],
@@ -82,6 +94,7 @@ impl<'m> FunctionBuilder<'m> {
             error: None,
             unfinished: None,
         };
+        module.tables.past.begin(body.owner, name);
         Self {
             module,
             body,
@@ -136,6 +149,24 @@ impl<'m> FunctionBuilder<'m> {
     /// Says at once what is to stand before the body. Results and parameters that are registers or have no name get no handle;
     /// [`local`](Self::local) and [`local_reg`](Self::local_reg) find the others by their names.
     pub fn set_interface(&mut self, interface: Interface) -> Result<(), Error> {
+        self.module.tables.can_change(self.func)?;
+        self.check_interface(&interface)?;
+        let own = self.module.tables.functions.get(self.func.index as usize);
+        if own.is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty()) {
+            let message = format!("`{}` has parameters or results already", self.body.name);
+            let help =
+                "say all of them at once, or one after the other with `add_param` and `result`";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Prototype));
+        }
+        let parts = interface.returns.iter().chain(&interface.params);
+        let mut names: Vec<&str> = parts.map(Declaration::name).filter(|n| *n != "_").collect();
+        for name in &names {
+            self.can_claim(name, 1)?;
+        }
+        names.sort_unstable();
+        if let Some([name, _]) = names.array_windows().find(|[a, b]| a == b) {
+            return Err(self.duplicate(name));
+        }
         for (declaration, param) in (interface.returns.iter().map(|d| (d, false)))
             .chain(interface.params.iter().map(|d| (d, true)))
         {
@@ -202,8 +233,10 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         result: bool,
     ) -> Result<Reg, Error> {
+        let declaration = Declaration::new(StateSpace::Reg, ty, name);
+        self.check_part(&declaration, !result)?;
         let reg = self.add_register(ty, 1, name, true)?;
-        self.push_part(Declaration::new(StateSpace::Reg, ty, name), !result);
+        self.push_part(declaration, !result);
         Ok(reg)
     }
 
@@ -217,9 +250,58 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     fn interface_part(&mut self, declaration: Declaration, param: bool) -> Result<Var, Error> {
+        if declaration.space == StateSpace::Reg {
+            let message = format!("`{}` is a register", declaration.name());
+            let help = "`register_param` adds parameters and results that are registers";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Parameter));
+        }
+        self.check_part(&declaration, param)?;
         let var = self.add_part(&declaration, param)?;
         self.push_part(declaration, param);
         Ok(var)
+    }
+
+    /// Whether a parameter or result is legal with no other beside it.
+    fn check_part(&self, declaration: &Declaration, param: bool) -> Result<(), Error> {
+        self.module.tables.can_change(self.func)?;
+        let (name, kind) = (declaration.name(), self.body.kind);
+        if !param && kind == FunctionKind::Entry {
+            return Err(no_results(&self.body.name, name));
+        }
+        let alone = Interface::default();
+        let alone = match param {
+            true => alone.param(declaration.clone()),
+            false => alone.result(declaration.clone()),
+        };
+        self.check_header(&alone, "").map(drop)
+    }
+
+    fn check_interface(&self, interface: &Interface) -> Result<(), Error> {
+        if let Some(result) = interface.returns.first()
+            && self.body.kind == FunctionKind::Entry
+        {
+            return Err(no_results(&self.body.name, result.name()));
+        }
+        self.check_header(interface, "").map(drop)
+    }
+
+    /// What stands before the statements, if it is legal: the interface, and declarations inside.
+    fn check_header(&self, interface: &Interface, inside: &str) -> Result<String, Error> {
+        let header = interface.header(self.body.kind, &self.body.name)?;
+        let mut text = format!("{header}\n{{\n{inside}}}\n");
+        let tables = &self.module.tables;
+        let known = tables.functions.get(self.func.index as usize);
+        // It has to agree with what was said of it before.
+        let declared = known.map_or("", |f| &f.declared);
+        let start = tables.header.len() + declared.len() + 1;
+        let whole = format!("{}{declared}\n{text}", tables.header);
+        match judge::errors(&whole, start, start + text.len()) {
+            Ok(_) => {
+                text.truncate(text.len().saturating_sub("}\n".len()));
+                Ok(text)
+            }
+            Err(found) => Err(Error::illegal(text, found)),
+        }
     }
 
     fn add_part(&mut self, declaration: &Declaration, param: bool) -> Result<Var, Error> {
@@ -233,7 +315,8 @@ impl<'m> FunctionBuilder<'m> {
 
     fn duplicate(&self, name: &str) -> Error {
         let message = format!("`{}` has a `{name}` already", self.body.name);
-        Error::new(Kind::Duplicate, message)
+        let help = "give it another name, or declare it in a scope of its own (`open`, `close`)";
+        Error::new(Kind::Duplicate, message, help)
     }
 
     /// Gives a name of the scope that is open its meaning.
@@ -246,15 +329,32 @@ impl<'m> FunctionBuilder<'m> {
         self.claim_at(name, meaning, 1)
     }
 
+    /// Gives a parameter its name: in the whole function, also before what was made so far.
+    fn claim_parameter(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+        let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
+        // The assembler takes a variable inside for the parameter of its name.
+        let mut locals = self.body.locals.iter();
+        let taken =
+            is_special || self.module.tables.names.contains(name) || locals.any(|l| l.name == name);
+        if taken && self.body.committed > 0 {
+            return Err(self.duplicate(name));
+        }
+        self.claim_outside(name, meaning)
+    }
+
     fn claim_at(&mut self, name: &str, meaning: Meaning, depth: usize) -> Result<(), Error> {
+        self.can_claim(name, depth)?;
+        self.enter(name, meaning, depth);
+        Ok(())
+    }
+
+    /// Refuses what is no name, or has a meaning in the scope at this depth or in one inside of it.
+    fn can_claim(&self, name: &str, depth: usize) -> Result<(), Error> {
         spelling::name(name)?;
-        let in_fresh = |f: &Fresh| {
-            let number = name.strip_prefix(f.prefix.as_str());
-            number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-        };
+        let in_fresh = |f: &Fresh| f.holds(name);
         let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
-        let scope = self.body.scopes.get(depth.wrapping_sub(1));
-        let mut ranges = scope.map_or(&[][..], |s| &s.ranges).iter();
+        let scopes = self.body.scopes.get(depth.wrapping_sub(1)..);
+        let mut ranges = scopes.unwrap_or_default().iter().flat_map(|s| &s.ranges);
         let in_range = |r: &u32| {
             self.body
                 .ranges
@@ -267,7 +367,6 @@ impl<'m> FunctionBuilder<'m> {
         {
             return Err(self.duplicate(name));
         }
-        self.enter(name, meaning, depth);
         Ok(())
     }
 
@@ -301,7 +400,7 @@ impl<'m> FunctionBuilder<'m> {
                     l.visible = visible;
                 }
             }
-            Meaning::Member => {}
+            Meaning::Member | Meaning::Function(_) => {}
         }
     }
 
@@ -315,7 +414,10 @@ impl<'m> FunctionBuilder<'m> {
         is_parameter: bool,
     ) -> Result<Var, Error> {
         let index = self.body.locals.len() as u32;
-        self.claim(name, Meaning::Local(index))?;
+        match is_parameter {
+            true => self.claim_parameter(name, Meaning::Local(index))?,
+            false => self.claim(name, Meaning::Local(index))?,
+        }
         let class = self.module.tables.class(class);
         self.body.locals.push(Local {
             name: name.to_string(),
@@ -332,40 +434,50 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Declares a variable here, in the scope that is open; the handle is that of its first name.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
+        declaration.has_members()?;
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
-        first.ok_or_else(|| Error::new(Kind::Spelling, "a range of no variables".into()))
+        first.ok_or_else(|| no_variables(""))
     }
 
     /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
     pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Var>, Error> {
         if declaration.space == StateSpace::Reg {
-            let message = "registers are declared by `registers`, `named_reg` and their like";
-            return Err(Error::new(Kind::Argument, message.into()));
+            return Err(Error::new(
+                Kind::Argument,
+                format!("`{}` is a register and no variable", declaration.name()),
+                "registers are made by `reg`, or declared by `registers`, `named_reg` and their like",
+            ));
         }
         let scope = Names {
             tables: &self.module.tables,
             body: Some(&self.body),
         };
         let (text, mentions) = declaration.statement(&scope)?;
-        self.check(&text, &mentions)?;
         let mut members: Vec<(String, String, String)> = Vec::new();
         for name in declaration.names() {
             let class = declaration.class(name)?;
+            if name.count.is_some() && self.body.has_range(&name.text) {
+                return Err(self.duplicate(&name.text));
+            }
             for member in name.members()? {
-                if self.is_taken(&member) {
-                    return Err(self.duplicate(&member));
-                }
+                self.can_claim(&member, self.body.depth())?;
                 let bare = declaration.bare(name, &member)?;
                 members.push((member, bare, class.clone()));
             }
         }
+        self.check(&text, &mentions)?;
         let all: Result<Vec<Var>, Error> = members
             .into_iter()
             .map(|(name, text, class)| self.add_local(&name, text, &class, false))
             .collect();
         let all = all?;
         self.body.line(&text);
+        for mention in mentions {
+            if let Mention::Label(l) = mention {
+                self.body.wait(l);
+            }
+        }
         Ok(all)
     }
 
@@ -382,7 +494,23 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         interface: Interface,
     ) -> Result<Func, Error> {
+        let last = self.body.names.get(name).and_then(|m| m.last()).copied();
+        let depth = self.body.depth();
+        let here = match last {
+            Some((d, Meaning::Function(f))) => (d == depth).then_some(f),
+            _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
+            _ => None,
+        };
         let (func, text) = self.module.declaration_of(kind, name, interface)?;
+        if here.is_none() {
+            self.enter(name, Meaning::Function(func.index), depth);
+        }
+        let (owner, scope) = (self.body.owner, self.body.scope());
+        let known = self.module.tables.functions.get_mut(func.index as usize);
+        if let Some(f) = known.filter(|f| f.written != Written::Before) {
+            f.written = Written::Inside { owner, scope };
+            self.body.declared.push(func.index);
+        }
         self.body.abandon();
         // Its parameters stand on lines of their own.
         self.body.indent();
@@ -397,7 +525,7 @@ impl<'m> FunctionBuilder<'m> {
         let mut n = self.body.locals.len();
         loop {
             let name = format!("{stem}{n}");
-            if !self.body.names.contains_key(&name) && !self.module.tables.names.contains(&name) {
+            if !self.body.means(&name) && !self.module.tables.names.contains(&name) {
                 return name;
             }
             n += 1;
@@ -432,10 +560,30 @@ impl<'m> FunctionBuilder<'m> {
     /// `.loc file line column`: where the statements that follow come from. The file is one of [`ModuleBuilder::file`], before or
     /// after; if it is none, [`ModuleBuilder::finish`] says so.
     pub fn loc(&mut self, file: u32, line: u32, column: u32) {
-        let text = format!("{} {file} {line} {column}", Directive::Loc);
-        self.module.mention_file(file, &self.body.name);
-        self.body.line(&text);
-        self.module.places.insert([file, line, column]);
+        self.place_at([file, line, column], &format!("{file} {line} {column}"));
+    }
+
+    /// The same with numbers in their own spelling, `0x10` say.
+    pub fn loc_spelled(&mut self, place: [Number; 3]) -> Result<(), Error> {
+        let mut numbers = [0; 3];
+        let mut text = String::new();
+        for (number, to) in place.iter().zip(&mut numbers) {
+            let _ = write!(
+                text,
+                "{}{}",
+                if text.is_empty() { "" } else { " " },
+                number.text()?
+            );
+            *to = number.as_u32()?;
+        }
+        self.place_at(numbers, &text);
+        Ok(())
+    }
+
+    fn place_at(&mut self, place: [u32; 3], text: &str) {
+        self.module.mention_file(place[0], &self.body.name);
+        self.body.line(&format!("{} {text}", Directive::Loc));
+        self.module.places.insert(place);
     }
 
     /// `.loc` of what was inlined: its own place, the name of its function as a label of a debug section with an offset, and the
@@ -455,10 +603,11 @@ impl<'m> FunctionBuilder<'m> {
         let _ = write!(text, ", inlined_at {outer}");
         if !self.module.places.contains(&at) {
             let message = format!(
-                "nothing before this in `{}` or the functions before it is at `{outer}`, where it is to be inlined: `loc` has to say so first",
+                "nothing before this in `{}` or the functions before it is at `{outer}`, where it is to be inlined",
                 self.body.name
             );
-            return Err(Error::new(Kind::Unplaced, message));
+            let help = "say `loc` of the place of the call first";
+            return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
         }
         self.body.mentions.clear();
         let before = format!("{} {outer}\n", Directive::Loc);
@@ -468,6 +617,13 @@ impl<'m> FunctionBuilder<'m> {
         }
         self.body.line(&text);
         self.module.places.insert([file, line, column]);
+        Ok(())
+    }
+
+    /// [`ModuleBuilder::alias`], written among the statements, where the assembler takes it as well.
+    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
+        let text = self.module.alias_text(alias, of)?;
+        self.body.line(&text);
         Ok(())
     }
 
@@ -510,7 +666,11 @@ impl<'m> FunctionBuilder<'m> {
 
     /// An instruction by its mnemonic.
     pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), Error> {
-        spelling::mnemonic(mnemonic)?;
+        if let Err(error) = spelling::mnemonic(mnemonic) {
+            self.body.abandon();
+            self.body.guard = None;
+            return Err(error);
+        }
         self.begin(mnemonic);
         self.end(operands)
     }
@@ -549,7 +709,10 @@ impl<'m> FunctionBuilder<'m> {
         };
         match result {
             Ok(()) => self.body.committed = self.body.text.len(),
-            Err(_) => self.body.text.truncate(self.body.committed),
+            Err(_) => {
+                self.body.unmention();
+                self.body.text.truncate(self.body.committed);
+            }
         }
         result
     }
@@ -579,6 +742,9 @@ impl<'m> FunctionBuilder<'m> {
         if let Some(entry) = legal.get_mut(key) {
             *entry = result.is_ok();
         }
+        if result.is_ok() {
+            self.module.tables.fix(&self.body.mentions);
+        }
         result
     }
 
@@ -602,19 +768,43 @@ impl<'m> FunctionBuilder<'m> {
     pub(crate) fn check(&mut self, text: &str, mentions: &[Mention]) -> Result<(), Error> {
         self.body.mentions.clear();
         self.body.mentions.extend_from_slice(mentions);
-        self.judge_text(text)
+        self.judge_text(text)?;
+        self.module.tables.fix(mentions);
+        Ok(())
     }
 
     pub(crate) fn any_writer(&mut self) -> Writer<'_> {
         self.writer(true)
     }
 
-    pub(crate) fn take_guard(&mut self) -> Option<(Reg, bool)> {
-        self.body.guard.take()
+    /// Makes several statements, or none if one of them is refused. Under a guard, a jump goes over all of them.
+    pub(crate) fn all_or_none<R>(
+        &mut self,
+        make: impl FnOnce(&mut Self) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let guard = self.body.guard.take();
+        let mark = self.mark();
+        let end = guard.map(|_| self.label());
+        let made = self.jump(guard, end).and_then(|()| make(self));
+        match made {
+            Ok(made) => end.map_or(Ok(()), |end| self.place(end)).map(|()| made),
+            Err(error) => {
+                self.reset(mark);
+                if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
+                    label.waiting.clear();
+                }
+                Err(error)
+            }
+        }
     }
 
-    pub(crate) fn set_guard(&mut self, guard: Option<(Reg, bool)>) {
-        self.body.guard = guard;
+    /// Goes to a label where the guard does not hold.
+    fn jump(&mut self, guard: Option<(Reg, bool)>, end: Option<Label>) -> Result<(), Error> {
+        let (Some((predicate, negated)), Some(end)) = (guard, end) else {
+            return Ok(());
+        };
+        self.body.guard = Some((predicate, !negated));
+        self.bra().emit(end)
     }
 
     /// Up to where the text is good.
@@ -645,32 +835,55 @@ impl<'m> FunctionBuilder<'m> {
         if let Some(error) = self.body.unfinished.take() {
             return Err(self.lost(error));
         }
+        if let Some((predicate, _)) = self.body.guard.take() {
+            let message = format!(
+                "the guard `{}` stands before nothing in `{}`",
+                self.name_of(predicate),
+                self.body.name
+            );
+            let help = "a guard is for the statement that follows it";
+            return Err(self.lost(Error::new(Kind::Unfinished, message, help)));
+        }
         if self.body.scopes.len() > 1 {
             let message = format!("a scope of `{}` is not closed", self.body.name);
-            return Err(self.lost(Error::new(Kind::Scope, message)));
+            let help = "`close` closes it";
+            return Err(self.lost(Error::new(Kind::Scope, message, help)));
         }
-        if let Some(label) = self.body.labels.iter().find(|l| l.used && !l.placed) {
+        if let Some(label) = self
+            .body
+            .labels
+            .iter()
+            .find(|l| !l.waiting.is_empty() && l.place.is_none())
+        {
             let message = format!(
                 "the label `{}` is used in `{}` and placed nowhere",
                 label.name, self.body.name
             );
-            return Err(self.lost(Error::new(Kind::Unplaced, message)));
+            let help = "`place` puts it before the statement that it is to lead to";
+            return Err(self.lost(Error::new(Kind::Unplaced, message, help)));
+        }
+        // A name of the module that was given after a jump to the label.
+        let names = &self.module.tables.names;
+        let early_one = |l: &&LabelInfo| !l.waiting.is_empty() && names.contains(&l.name);
+        if let Some(label) = self.body.labels.iter().find(early_one) {
+            let error = early(&label.name);
+            return Err(self.lost(error));
         }
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
-        let mut text = match of.header(self.body.kind, &self.body.name) {
+        let mut fresh = String::new();
+        for of in &self.body.fresh {
+            let (ty, prefix, space) = (of.ty, &of.prefix, StateSpace::Reg.text());
+            let _ = writeln!(fresh, "\t{space} {ty} {prefix}<{}>;", of.count + 1);
+        }
+        let mut text = match self.check_header(&of, &fresh) {
             Ok(text) => text,
             Err(error) => return Err(self.lost(error)),
         };
-        text.push_str("\n{\n");
-        for fresh in &self.body.fresh {
-            let (ty, prefix) = (fresh.ty, &fresh.prefix);
-            let space = StateSpace::Reg.text();
-            let _ = writeln!(text, "\t{space} {ty} {prefix}<{}>;", fresh.count + 1);
-        }
         text.push_str(&self.body.text);
         text.push_str("}\n");
-        self.module.add_text(&text);
+        self.body.declared.push(self.func.index);
+        self.module.add_function_text(&self.body.declared, &text);
         Ok(self.func)
     }
 
@@ -685,9 +898,12 @@ impl Drop for FunctionBuilder<'_> {
     fn drop(&mut self) {
         if !self.is_finished {
             let message = format!("`{}` was begun and not finished", self.body.name);
-            let error = Error::new(Kind::Unfinished, message);
+            let help = "`FunctionBuilder::finish` ends it";
+            let error = Error::new(Kind::Unfinished, message, help);
+            let error = error.code_is(Code::UnclosedBrace);
             self.module.dropped.get_or_insert(error);
         }
+        self.module.tables.past.end(&mut self.body);
     }
 }
 

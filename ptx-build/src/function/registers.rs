@@ -4,21 +4,27 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt::Write as _;
 
+use ptx_ir::Code;
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::body::{Fresh, RangeInfo, RegisterInfo};
-use super::{FunctionBuilder, Meaning};
+use super::{FunctionBuilder, Meaning, ends_with_digit};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
 use crate::error::{Error, Kind};
+use crate::foreign::Handle;
 use crate::initial::Scope as Names;
 use crate::operand::{Reg, RegRange};
+use crate::writer::{hidden, push_digits};
 
 #[cold]
 fn no_member(name: &str, number: u64) -> Error {
-    let message = format!("`{name}` has no register {number}");
-    Error::new(Kind::Argument, message)
+    Error::new(
+        Kind::Argument,
+        format!("`{name}` has no register {number}"),
+        "the registers of a range count from 0 up to one below its size, and its name ends with no digit; a plain name has number 0 alone",
+    )
+    .code_is(Code::OutsideRange)
 }
 
 /// The beginning of the names of fresh registers.
@@ -49,7 +55,7 @@ impl FunctionBuilder<'_> {
         if let Some(fresh) = self.body.fresh.get_mut(at) {
             fresh.count += 1;
             self.body.register_names.push_str(&fresh.prefix);
-            let _ = write!(self.body.register_names, "{}", fresh.count);
+            push_digits(&mut self.body.register_names, fresh.count.into());
         }
         self.push_register(start, ty, 1, false)
     }
@@ -57,6 +63,9 @@ impl FunctionBuilder<'_> {
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
         let mut prefix = prefix(ty);
         let taken = |prefix: &str| {
+            if self.body.ranges.iter().any(|r| r.name == prefix) {
+                return true;
+            }
             let names = &self.body.names;
             let mut alike = names
                 .range(prefix.to_string()..)
@@ -115,7 +124,10 @@ impl FunctionBuilder<'_> {
         parameter: bool,
     ) -> Result<Reg, Error> {
         let index = self.body.registers.len() as u32;
-        self.claim(name, Meaning::Register(index))?;
+        match parameter {
+            true => self.claim_parameter(name, Meaning::Register(index))?,
+            false => self.claim(name, Meaning::Register(index))?,
+        }
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(name);
         Ok(self.push_register(start, ty, vector, parameter))
@@ -140,9 +152,11 @@ impl FunctionBuilder<'_> {
         if u64::from(count) > MOST_MEMBERS {
             let message =
                 format!("`{name}<{count}>` are too many registers to give a handle to each");
-            return Err(Error::new(Kind::Argument, message));
+            let help = "`registers` declares as many as you like, and `member` makes a handle where one is needed";
+            return Err(Error::new(Kind::Argument, message, help).code_is(Code::BadCount));
         }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
+        declaration.has_members()?;
         let all = self.registers(&declaration)?;
         let Some(&range) = all.first() else {
             return Err(no_member(name, 0));
@@ -170,13 +184,17 @@ impl FunctionBuilder<'_> {
     pub fn registers(&mut self, declaration: &Declaration) -> Result<Vec<RegRange>, Error> {
         if declaration.space != StateSpace::Reg {
             let message = format!("`{}` is a variable and no register", declaration.name());
-            return Err(Error::new(Kind::Argument, message));
+            let help = "variables are declared by `declare`";
+            return Err(Error::new(Kind::Argument, message, help));
         }
         let scope = Names {
             tables: &self.module.tables,
             body: Some(&self.body),
         };
         let (text, mentions) = declaration.statement(&scope)?;
+        for name in declaration.names().filter(|n| n.count.is_none()) {
+            self.can_claim(&name.text, self.body.depth())?;
+        }
         self.check(&text, &mentions)?;
         let first = self.body.ranges.len();
         for name in declaration.names() {
@@ -277,13 +295,14 @@ impl FunctionBuilder<'_> {
         let owner = self.body.owner;
         let known = self.body.ranges.get(range.index as usize);
         let Some(info) = known.filter(|_| range.owner == owner) else {
-            let message = format!("registers that do not belong to `{}`", self.body.name);
-            return Err(Error::new(Kind::Foreign, message));
+            let (past, place) = (&self.module.tables.past, &self.body.name);
+            return Err(past.refuse(Handle::Range(range), Some(place)));
         };
         if let Some(&index) = info.members.get(&number) {
             return Ok(Reg { owner, index });
         }
-        if info.count.is_none_or(|count| number >= count) {
+        let unnamed = info.count.is_some() && ends_with_digit(&info.name);
+        if unnamed || info.count.is_none_or(|count| number >= count) {
             return Err(no_member(&info.name, number));
         }
         let name = format!("{}{number}", info.name);
@@ -298,10 +317,7 @@ impl FunctionBuilder<'_> {
         };
         let last = self.body.names.get(&name).and_then(|m| m.last()).copied();
         if !info.is_open || inner.any(hides) || last.is_some_and(|(d, _)| d > depth) {
-            let message = format!(
-                "the register `{name}` is not visible here: its scope is closed, or its name means something else"
-            );
-            return Err(Error::new(Kind::Foreign, message));
+            return Err(hidden("register", &name));
         }
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(&name);

@@ -12,7 +12,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, StateSpace};
 
 use super::{Replay, unknown};
-use crate::{Error, Func, FunctionBuilder, Label, Operand, Reg, RegRange, Var};
+use crate::{BranchTarget, Error, Func, FunctionBuilder, Label, Operand, Reg, RegRange, Var};
 
 /// A function while it is made anew.
 pub(super) struct Replayed<'a, 'r> {
@@ -286,9 +286,10 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 let texts = texts.iter().map(|t| self.all.string(*t));
                 k.pragmas(&texts.collect::<Result<Vec<&str>, Error>>()?)
             }
+            (Directive::Alias, [alias, of]) => k.alias(self.all.func(*alias)?, self.all.func(*of)?),
             (Directive::Loc, [file, line, column]) => {
-                k.loc(n(file)?, n(line)?, n(column)?);
-                Ok(())
+                let number = |o: &Ir| self.all.number(pool, *o);
+                k.loc_spelled([number(file)?, number(line)?, number(column)?])
             }
             (Directive::Loc, [file, line, column, name, f, l, c]) => {
                 let text = |o| match o {
@@ -312,6 +313,23 @@ impl<'a, 'r> Replayed<'a, 'r> {
         }
     }
 
+    fn branch_target(&self, k: &FunctionBuilder<'_>, target: Ir) -> Result<BranchTarget, Error> {
+        let Ir::Range(at) = target else {
+            return match self.local(target)? {
+                Operand::Label(label) => Ok(label.into()),
+                _ => Err(unknown("a label")),
+            };
+        };
+        let pool = &self.body.pool;
+        let (stem, count) = pool.pair(at);
+        let zero = match stem {
+            Ir::Name(name) => k.local_label(&format!("{}0", self.all.name(name))),
+            _ => None,
+        };
+        let zero = zero.ok_or_else(|| unknown("a range of labels"))?;
+        Ok(BranchTarget::Range(zero, self.all.integer(pool, count)?))
+    }
+
     fn table(
         &mut self,
         k: &mut FunctionBuilder<'_>,
@@ -321,12 +339,9 @@ impl<'a, 'r> Replayed<'a, 'r> {
         let args = self.body.pool.slice(stmt.args);
         match stmt.directive {
             Directive::Branchtargets => {
-                let labels = args.iter().map(|o| match self.local(*o)? {
-                    Operand::Label(l) => Ok(l),
-                    _ => Err(unknown("a label")),
-                });
-                let labels: Vec<Label> = labels.collect::<Result<_, Error>>()?;
-                k.place_branch_targets(label, &labels)
+                let targets = args.iter().map(|o| self.branch_target(k, *o));
+                let targets: Vec<BranchTarget> = targets.collect::<Result<_, Error>>()?;
+                k.place_branch_targets(label, &targets)
             }
             Directive::Calltargets => {
                 let functions = args.iter().map(|o| self.all.func(*o));

@@ -19,10 +19,9 @@ use crate::{Datum, Declaration, Error, Func, Interface, Kind, ModuleBuilder, Num
 /// Makes a module anew, statement by statement: what [`ModuleBuilder::finish`] makes of it has the same structure. It can be added
 /// to before that, so this is also how to go on with a module that was read.
 ///
-/// What is not kept: comments and white space, the alignment that some texts have behind the type of a parameter, where it means
-/// nothing, a second `.target`, and the spelling of numbers in `.loc` and `.file`. An error of the kind [`Kind::Unknown`] is what
-/// the reader did not understand, and what the builder has no words for: declarations without a name, banks of `.const`, ranges
-/// of labels (`case<4>`) in a table.
+/// What is not kept: comments and white space, and the spelling of numbers in `.file` and of an inlined `.loc`. An error of the kind
+/// [`Kind::Unknown`] is what the reader did not understand, and banks of `.const`; one of the kind [`Kind::Duplicate`] is a name
+/// that means two things in one scope, which the assembler takes where one of them is a member of a range.
 ///
 /// ```
 /// let read = ptx_parse::parse_str(".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n\tret;\n}\n").module;
@@ -47,6 +46,7 @@ pub fn replay(module: &Module) -> Result<ModuleBuilder, Error> {
         module,
         variables: BTreeMap::new(),
         functions: BTreeMap::new(),
+        has_target: false,
     };
     for (_, item) in module.items() {
         replay.item(&mut builder, item)?;
@@ -56,7 +56,11 @@ pub fn replay(module: &Module) -> Result<ModuleBuilder, Error> {
 
 /// What is there and cannot be made.
 pub(crate) fn unknown(what: &str) -> Error {
-    Error::new(Kind::Unknown, format!("{what} was not understood"))
+    Error::new(
+        Kind::Unknown,
+        format!("{what} was not understood"),
+        "mend what parsing and checking the module find wrong, and replay it then",
+    )
 }
 
 /// The names of the module so far.
@@ -64,6 +68,8 @@ struct Replay<'r> {
     module: &'r Module,
     variables: BTreeMap<String, Var>,
     functions: BTreeMap<String, Func>,
+    /// Whether a `.target` came already.
+    has_target: bool,
 }
 
 fn known(ty: TypeName) -> Result<ScalarType, Error> {
@@ -140,13 +146,19 @@ impl<'r> Replay<'r> {
         match (stmt.directive, args) {
             (Directive::Version | Directive::AddressSize, _) => Ok(()),
             (Directive::Target, [first, options @ ..]) => {
-                if matches!(first, Operand::Name(n) if self.name(*n).starts_with("compute_")) {
+                let again = core::mem::replace(&mut self.has_target, true);
+                let word = |o: &Operand| match o {
+                    Operand::Name(name) => Ok(self.name(*name)),
+                    _ => Err(unknown("an option of the target")),
+                };
+                if again {
+                    let words: Vec<&str> = args.iter().map(word).collect::<Result<_, Error>>()?;
+                    return m.another_target(&words);
+                }
+                if word(first)?.starts_with("compute_") {
                     m.write_virtual_target();
                 }
-                options.iter().try_for_each(|o| match o {
-                    Operand::Name(name) => m.target_option(self.name(*name)),
-                    _ => Err(unknown("an option of the target")),
-                })
+                options.iter().try_for_each(|o| m.target_option(word(o)?))
             }
             (Directive::File, [index, path, more @ ..]) => {
                 let more = more.iter().map(|o| {
@@ -218,9 +230,12 @@ impl<'r> Replay<'r> {
         if decl.bank != Operand::Absent {
             return Err(unknown("a bank of `.const`"));
         }
-        let mut declarators = tables.declarators(id).iter();
-        let first = declarators.next().ok_or_else(|| unknown("a declaration"))?;
-        let mut made = Declaration::new(space, known(decl.ty)?, self.name(first.name));
+        let declarators = tables.declarators(id);
+        let ty = known(decl.ty)?;
+        let mut made = match declarators.first() {
+            Some(first) => Declaration::new(space, ty, self.name(first.name)),
+            None => Declaration::nothing(space, ty),
+        };
         made = made.vector(vector);
         if let Some(linkage) = decl.linkage {
             made = made.linkage(linkage);
@@ -231,7 +246,7 @@ impl<'r> Replay<'r> {
         if decl.align != Operand::Absent {
             made = made.align(self.number(pool, decl.align)?);
         }
-        for (i, d) in core::iter::once(first).chain(declarators).enumerate() {
+        for (i, d) in declarators.iter().enumerate() {
             if i > 0 {
                 made = made.and(self.name(d.name));
             }
@@ -278,6 +293,9 @@ impl<'r> Replay<'r> {
             if pointer.align != Operand::Absent {
                 made = made.pointer_align(self.number(pool, pointer.align)?);
             }
+        }
+        if param.late_align != Operand::Absent {
+            made = made.late_align(self.number(pool, param.late_align)?);
         }
         for dim in pool.slice(param.dims) {
             made = match dim {

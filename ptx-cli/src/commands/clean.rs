@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use anyhow::Result;
-use ptx_ir::{LineIndex, Severity};
 use ptx_transform::clean::{Options, Pass};
 
-use crate::input::{self, Files, Source};
-use crate::output::{self, Out, Status};
-use crate::render::{Report, clean};
+use super::rewrite::{self, Read};
+use crate::input::Files;
+use crate::output::{Out, Status};
+use crate::render::clean;
 
 /// Remove dead and unreachable code, fold constants, read copies where they come from, name the space of generic addresses
 ///
@@ -62,46 +62,23 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut out = Out::new();
-    let mut status = Status::Well;
-    let inputs = args.files.list(&mut status)?;
     let options = args.options();
-    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        one(out, &source, &options, args.explain)
-    })?;
-    out.flush()?;
-    Ok(status)
+    rewrite::each(&args.files, |out, read| {
+        one(out, read, &options, args.explain)
+    })
 }
 
-fn one(out: &mut Out, source: &Source, options: &Options, explain: bool) -> Result<Status> {
-    let mut parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
-    let lines = &LineIndex::new(&source.bytes);
-    let (name, bytes) = (&source.name, &*source.bytes);
-    let errors = parsed.diagnostics.iter();
-    let errors: Vec<_> = errors.filter(|d| d.severity == Severity::Error).collect();
-    if !errors.is_empty() {
-        let report = &Report {
-            name,
-            source: bytes,
-            lines,
-        };
-        for diagnostic in errors {
-            output::note(report.short(diagnostic));
-        }
-        output::note(format_args!(
-            "{name}: not written: not all of it is understood"
-        ));
-        return Ok(Status::Findings);
-    }
-    let report = ptx_transform::clean::clean(&mut parsed.module, options);
+fn one(out: &mut Out, mut read: Read, options: &Options, explain: bool) -> Result<Status> {
+    let report = ptx_transform::clean::clean(&mut read.module, options);
     if !explain {
-        out.write_all(&ptx_print::verbatim(&parsed.module))?;
+        out.write_all(&ptx_print::verbatim(&read.module))?;
         return Ok(Status::Well);
     }
+    let (name, bytes) = (&read.source.name, &*read.source.bytes);
     let mut changes: Vec<_> = report.changes.iter().collect();
     changes.sort_by_key(|c| c.span.start);
     for change in changes {
-        let line = lines.position(change.span.start).line;
+        let line = read.lines.position(change.span.start).line;
         let text = String::from_utf8_lossy(change.span.of(bytes));
         let text: Vec<&str> = text.split_whitespace().collect();
         let (pass, why) = (change.pass, &change.why);

@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use ptx_ir::{Diagnostic, LineIndex, Module, Severity};
+use ptx_ir::Module;
 use ptx_transform::{ExtractError, Extracted};
 
-use crate::input::{self, Files, Source};
-use crate::output::{self, Out, Status};
-use crate::render::Report;
+use super::rewrite;
+use crate::input::Files;
+use crate::output::{self, Status};
 
 /// Write some functions of a file with all they need, and nothing else
 ///
@@ -39,42 +39,26 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut out = Out::new();
     let mut status = Status::Well;
     let inputs = args.files.list(&mut status)?;
     if inputs.len() > 1 {
         bail!("one file at a time: the result is one module");
     }
-    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        one(out, &source, args)
-    })?;
-    out.flush()?;
-    Ok(status)
-}
-
-fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
-    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
-    let report = Report {
-        name: &source.name,
-        source: &source.bytes,
-        lines: &LineIndex::new(&source.bytes),
-    };
-    if refuses(&report, &parsed.diagnostics) {
-        return Ok(Status::Findings);
-    }
-    match part(&parsed.module, args) {
-        Ok(part) => {
-            for note in &part.notes {
-                output::note(report.short(note));
+    rewrite::each_of(&inputs, status, |out, read| {
+        match part(&read.module, args) {
+            Ok(part) => {
+                for note in &part.notes {
+                    output::note(read.report().short(note));
+                }
+                out.write_all(&part.rewritten.text)?;
+                Ok(Status::Well)
             }
-            out.write_all(&part.rewritten.text)?;
-            Ok(Status::Well)
+            Err(error) => {
+                output::note(format_args!("ptx: {}: {error}", read.source.name));
+                Ok(Status::Misuse)
+            }
         }
-        Err(error) => {
-            output::note(format_args!("ptx: {}: {error}", source.name));
-            Ok(Status::Misuse)
-        }
-    }
+    })
 }
 
 fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {
@@ -93,18 +77,4 @@ fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {
         ));
     }
     Ok(split.part)
-}
-
-/// Says what keeps a file from being rewritten, if anything does.
-pub(super) fn refuses(report: &Report<'_>, found: &[Diagnostic]) -> bool {
-    let errors = found.iter().filter(|d| d.severity == Severity::Error);
-    let mut refused = false;
-    for diagnostic in errors {
-        output::note(report.short(diagnostic));
-        refused = true;
-    }
-    if refused {
-        output::note(format_args!("{}: not written: it has errors", report.name));
-    }
-    refused
 }

@@ -7,13 +7,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use ptx_ir::facts::Space;
-use ptx_ir::{LineIndex, Module, Severity};
+use ptx_ir::{LineIndex, Module};
 use ptx_isa::StateSpace;
 use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Trace, When};
 
-use crate::input::{self, Files, Source};
+use super::rewrite::{self, Read};
+use crate::input::Files;
 use crate::output::{self, Out, Status};
-use crate::render;
 
 /// Write a file with a probe at every access to memory
 ///
@@ -92,45 +92,20 @@ fn number(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut out = Out::new();
-    let mut status = Status::Well;
-    let inputs = args.files.list(&mut status)?;
-    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        one(out, &source, args)
-    })?;
-    out.flush()?;
-    Ok(status)
+    rewrite::each(&args.files, |out, read| one(out, &read, args))
 }
 
-fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
-    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
-    let lines = LineIndex::new(&source.bytes);
-    if parsed.has_errors() {
-        let report = render::Report {
-            name: &source.name,
-            source: &source.bytes,
-            lines: &lines,
-        };
-        let all = parsed.diagnostics.iter();
-        for diagnostic in all.filter(|d| d.severity == Severity::Error) {
-            output::note(report.short(diagnostic));
-        }
-        return Ok(Status::Findings);
-    }
-    let (module, report) = match apply(&parsed.module, args)? {
+fn one(out: &mut Out, read: &Read, args: &Args) -> Result<Status> {
+    let (module, report) = match apply(&read.module, args)? {
         Ok(done) => done,
-        Err(error) => {
-            let help = match error {
-                Error::Taken(_) => "; --name gives another one",
-                _ => "",
-            };
-            output::note(format_args!("{}: not written: {error}{help}", source.name));
-            return Ok(Status::Findings);
+        Err(error @ Error::Taken(_)) => {
+            return Ok(read.refuse(format_args!("{error}; --name gives another one")));
         }
+        Err(error) => return Ok(read.refuse(error)),
     };
     out.write_all(&ptx_print::verbatim(&module))?;
     if let Some(path) = &args.sites {
-        let text = sites(&parsed.module, &module, &report, &lines)?;
+        let text = sites(&read.module, &module, &report, &read.lines)?;
         fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
     for skipped in &report.skipped {
@@ -138,7 +113,7 @@ fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
             Reason::Guard => "its guard is not declared",
             _ => "nothing comes after it",
         };
-        output::note(format_args!("{}: no probe: {reason}", source.name));
+        output::note(format_args!("{}: no probe: {reason}", read.source.name));
     }
     Ok(Status::Well)
 }

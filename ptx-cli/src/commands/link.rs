@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
-use ptx_ir::{LineIndex, Module};
+use ptx_ir::Module;
 use ptx_transform::{LinkDiagnostic, LinkOptions};
 
-use super::extract::refuses;
-use crate::input::{self, Files, Source};
+use super::rewrite::{self, Read};
+use crate::input::Files;
 use crate::output::{self, Out, Status};
-use crate::render::{Report, clean};
+use crate::render::clean;
 
 /// Put several modules together
 ///
@@ -35,21 +35,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut out = Out::new();
-    let mut status = Status::Well;
-    let inputs = args.files.list(&mut status)?;
-    let mut read: Vec<(Source, LineIndex, Module)> = Vec::new();
-    input::one_by_one(&inputs, &mut out, &mut status, |_, source| {
-        let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
-        let lines = LineIndex::new(&source.bytes);
-        let refused = refuses(&report(&source, &lines), &parsed.diagnostics);
-        read.push((source, lines, parsed.module));
-        Ok(Status::of(refused))
+    let mut read: Vec<Read> = Vec::new();
+    let status = rewrite::each(&args.files, |_, one| {
+        read.push(one);
+        Ok(Status::Well)
     })?;
     if status != Status::Well {
         return Ok(status);
     }
-    let modules: Vec<&Module> = read.iter().map(|(.., module)| module).collect();
+    let modules: Vec<&Module> = read.iter().map(|r| &r.module).collect();
     let hide: Vec<&str> = args.hide.iter().map(String::as_str).collect();
     let (found, text) = match ptx_transform::link(&modules, &LinkOptions { hide: &hide }) {
         Ok(linked) => (linked.notes, Some(linked.text)),
@@ -65,32 +59,27 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     match &args.output {
         Some(path) => fs::write(path, text)
             .with_context(|| format!("writing {}", clean(&path.to_string_lossy())))?,
-        None => out.write_all(&text)?,
+        None => {
+            let mut out = Out::new();
+            out.write_all(&text)?;
+            out.flush()?;
+        }
     }
-    out.flush()?;
     Ok(Status::Well)
 }
 
-fn report<'s>(source: &'s Source, lines: &'s LineIndex) -> Report<'s> {
-    Report {
-        name: &source.name,
-        source: &source.bytes,
-        lines,
-    }
-}
-
 /// A line for the place, one for each place in another file, and one for the help.
-fn show(read: &[(Source, LineIndex, Module)], found: &LinkDiagnostic) {
-    let Some((source, lines, _)) = read.get(found.input) else {
+fn show(read: &[Read], found: &LinkDiagnostic) {
+    let Some(file) = read.get(found.input) else {
         return;
     };
-    output::note(report(source, lines).short(&found.diagnostic));
+    output::note(file.report().short(&found.diagnostic));
     for place in &found.elsewhere {
-        if let Some((source, lines, _)) = read.get(place.input) {
-            let at = lines.position(place.span.start);
+        if let Some(file) = read.get(place.input) {
+            let at = file.lines.position(place.span.start);
             output::note(format_args!(
                 "{}:{}:{}: note: {}",
-                source.name,
+                file.source.name,
                 at.line,
                 at.column,
                 clean(&place.message)

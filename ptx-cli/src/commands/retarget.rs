@@ -3,14 +3,14 @@
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
-use ptx_ir::{Item, LineIndex, Module, Severity};
+use ptx_ir::{Item, Module};
 use ptx_isa::{Directive, PtxVersion, Target};
 use ptx_verify::Options;
 
 use super::check::{target, version};
+use super::rewrite::Read;
 use crate::input::{self, Files, Source};
-use crate::output::{self, Out, Status};
-use crate::render::Report;
+use crate::output::{Out, Status};
 
 /// Write a file with another target in its header, or say what keeps it from there
 ///
@@ -50,40 +50,28 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Well;
     let inputs = args.files.list(&mut status)?;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        one(out, &source, args)
+        one(out, source, args)
     })?;
     out.flush()?;
     Ok(status)
 }
 
-fn one(out: &mut Out, source: &Source, args: &Args) -> Result<Status> {
-    let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
-    let module = &parsed.module;
-    let version = choose(module, args);
-    let options = Options::new(Some(version), Some(args.target));
-    let mut found = parsed.diagnostics;
+fn one(out: &mut Out, source: Source, args: &Args) -> Result<Status> {
+    let (read, mut found) = Read::new(source);
+    let module = &read.module;
+    let (version, target) = (choose(module, args), args.target);
+    let options = Options::new(Some(version), Some(target));
     found.extend(ptx_verify::verify(module, &options));
     // What is wrong with the old header is mended by the new one.
     let header = header_end(module);
-    found.retain(|d| d.severity == Severity::Error && d.span.start >= header);
-    if found.is_empty() {
-        let text = ptx_verify::retarget(module, args.target, version);
+    found.retain(|d| d.span.start >= header);
+    let why = format_args!("not legal in PTX {version} on {target}");
+    let status = read.refuse_errors(&found, why);
+    if status == Status::Well {
+        let text = ptx_verify::retarget(module, target, version);
         out.write_all(&text.context("the header names no version or no target to rewrite")?)?;
-        return Ok(Status::Well);
     }
-    let report = &Report {
-        name: &source.name,
-        source: &source.bytes,
-        lines: &LineIndex::new(&source.bytes),
-    };
-    for diagnostic in &found {
-        output::note(report.short(diagnostic));
-    }
-    let (name, target) = (&source.name, args.target);
-    output::note(format_args!(
-        "{name}: not written: not legal in PTX {version} on {target}"
-    ));
-    Ok(Status::Findings)
+    Ok(status)
 }
 
 /// The version to write.

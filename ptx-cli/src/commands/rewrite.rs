@@ -3,47 +3,105 @@
 use std::io::Write;
 
 use anyhow::Result;
-use ptx_ir::{LineIndex, Module, Severity};
+use ptx_ir::{Diagnostic, LineIndex, Module, Severity};
 use ptx_transform::Rewritten;
 
-use crate::input::{self, Files, Source};
+use crate::input::{self, Files, Input, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
 
-/// Rewrites each file to standard output. A file with errors is never written: they go to standard error, and what keeps a file
-/// from being rewritten does.
-pub(crate) fn run(
+/// A file that was read.
+pub(crate) struct Read {
+    pub(crate) source: Source,
+    pub(crate) lines: LineIndex,
+    pub(crate) module: Module,
+}
+
+impl Read {
+    /// Reads a file, and gives what is wrong with it.
+    pub(crate) fn new(source: Source) -> (Self, Vec<Diagnostic>) {
+        let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
+        let lines = LineIndex::new(&source.bytes);
+        let module = parsed.module;
+        let read = Self {
+            source,
+            lines,
+            module,
+        };
+        (read, parsed.diagnostics)
+    }
+
+    /// To say where something is in it.
+    pub(crate) fn report(&self) -> Report<'_> {
+        Report {
+            name: &self.source.name,
+            source: &self.source.bytes,
+            lines: &self.lines,
+        }
+    }
+
+    /// Says on standard error why it is not written.
+    pub(crate) fn refuse(&self, why: impl std::fmt::Display) -> Status {
+        output::note(format_args!("{}: not written: {why}", self.source.name));
+        Status::Findings
+    }
+
+    /// Says on standard error what keeps it from being written, if errors do.
+    pub(crate) fn refuse_errors(
+        &self,
+        found: &[Diagnostic],
+        why: impl std::fmt::Display,
+    ) -> Status {
+        let errors = found.iter().filter(|d| d.severity == Severity::Error);
+        let report = self.report();
+        let count = errors.map(|e| output::note(report.short(e))).count();
+        match count {
+            0 => Status::Well,
+            _ => self.refuse(why),
+        }
+    }
+}
+
+/// Hands on each file. One with errors is never written: they go to standard error.
+pub(crate) fn each(
     files: &Files,
-    mut rewrite: impl FnMut(&Source, &Module) -> Result<Rewritten, String>,
+    with: impl FnMut(&mut Out, Read) -> Result<Status>,
 ) -> Result<Status> {
-    let mut out = Out::new();
     let mut status = Status::Well;
     let inputs = files.list(&mut status)?;
-    input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
-        let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
-        if parsed.has_errors() {
-            let report = Report {
-                name: &source.name,
-                source: &source.bytes,
-                lines: &LineIndex::new(&source.bytes),
-            };
-            let errors = parsed.diagnostics.iter();
-            for error in errors.filter(|d| d.severity == Severity::Error) {
-                output::note(report.short(error));
-            }
-            return Ok(Status::Findings);
-        }
-        match rewrite(&source, &parsed.module) {
-            Ok(new) => {
-                out.write_all(&new.text)?;
-                Ok(Status::Well)
-            }
-            Err(why) => {
-                output::note(format_args!("{}: not written: {why}", source.name));
-                Ok(Status::Findings)
-            }
+    each_of(&inputs, status, with)
+}
+
+/// The same for files that are listed already, which may have made trouble.
+pub(crate) fn each_of(
+    inputs: &[Input],
+    mut status: Status,
+    mut with: impl FnMut(&mut Out, Read) -> Result<Status>,
+) -> Result<Status> {
+    let mut out = Out::new();
+    input::one_by_one(inputs, &mut out, &mut status, |out, source| {
+        let (read, found) = Read::new(source);
+        match read.refuse_errors(&found, "it has errors") {
+            Status::Well => with(out, read),
+            refused => Ok(refused),
         }
     })?;
     out.flush()?;
     Ok(status)
+}
+
+/// Rewrites each file to standard output, or says what keeps it from being rewritten.
+pub(crate) fn run(
+    files: &Files,
+    mut rewrite: impl FnMut(&Source, &Module) -> Result<Rewritten, String>,
+) -> Result<Status> {
+    each(files, |out, read| {
+        match rewrite(&read.source, &read.module) {
+            Ok(new) => {
+                out.write_all(&new.text)?;
+                Ok(Status::Well)
+            }
+            Err(why) => Ok(read.refuse(why)),
+        }
+    })
 }

@@ -9,7 +9,7 @@ use ptx_isa::{Directive, Modifier, Place};
 
 use super::mention::{self, Slot};
 use super::{Draft, EditError, Edits};
-use crate::body::{Body, Inst, Origin, Statement};
+use crate::body::{Body, Inst, Origin, Scope, Statement};
 use crate::decl::{Binding, SymbolKind};
 use crate::entity::EntityId;
 use crate::function::BodyId;
@@ -140,6 +140,60 @@ impl Editor<'_> {
         self.place(last.map(|(id, _)| id), new)
     }
 
+    /// Places an empty scope, `{` and `}`, before another statement. What is placed behind its `{` stands in it, and what it
+    /// declares is not seen outside. Braces are not removed again.
+    ///
+    /// ```
+    /// use ptx_ir::{Operand, edit::EditError};
+    /// use ptx_isa::ScalarType;
+    /// let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n\tret;\n}\n";
+    /// let mut module = ptx_parse::parse_str(text).module;
+    /// let mut editor = module.edit(module.function("k").unwrap())?;
+    /// let ret = editor.body().statements().next().unwrap().0;
+    /// let [open, _] = editor.insert_scope_before(ret)?;
+    /// let (decl, draft) = editor.registers(ScalarType::B32, "x", None)?;
+    /// let placed = editor.insert_after(open, draft)?;
+    /// let x = Operand::Reg(editor.register(decl, 0)?);
+    /// let zero = editor.inst("mov.b32", &[x, Operand::Small(0)])?;
+    /// editor.insert_after(placed, zero)?;
+    /// let text = String::from_utf8(ptx_print::verbatim(&module)).unwrap();
+    /// assert!(text.ends_with("{\n\t{\n\t\t.reg .b32 x;\n\t\tmov.b32 x, 0;\n\t}\n\tret;\n}\n"), "{text}");
+    /// # Ok::<(), EditError>(())
+    /// ```
+    pub fn insert_scope_before(&mut self, at: StmtId) -> Result<[StmtId; 2], EditError> {
+        self.statement(at)?;
+        let before = self.body().before(at);
+        self.place_scope(before)
+    }
+
+    /// Places an empty scope behind another statement: see [`insert_scope_before`](Self::insert_scope_before).
+    pub fn insert_scope_after(&mut self, at: StmtId) -> Result<[StmtId; 2], EditError> {
+        self.statement(at)?;
+        self.place_scope(Some(at))
+    }
+
+    fn place_scope(&mut self, before: Option<StmtId>) -> Result<[StmtId; 2], EditError> {
+        let scope = ScopeId::from_index(self.body().inner_scopes.len() + 1);
+        let braces = [Statement::Open(scope), Statement::Close(scope)];
+        self.may_stand(braces[0], before)?;
+        let key = self.key_behind(before);
+        self.edits();
+        let body = self.body_mut();
+        let parent = body.scope_of_key(key);
+        let at = before.map_or(1, |b| body.span(b).end);
+        let origin = Origin::new(Span::new(at, at), false);
+        let [open, close] = braces.map(|brace| body.push_statement(brace, origin));
+        let layout = &mut self.edits().layout;
+        layout.place_behind(open, before);
+        layout.place_behind(close, Some(open));
+        self.body_mut().add_scope(Scope {
+            parent,
+            open,
+            close: Some(close),
+        });
+        Ok([open, close])
+    }
+
     fn place(&mut self, before: Option<StmtId>, new: Draft) -> Result<StmtId, EditError> {
         self.is_own(&new)?;
         self.look_up_symbols(mention::of_statement(self.body(), new.statement));
@@ -152,7 +206,7 @@ impl Editor<'_> {
         let at = before.map_or(1, |b| body.span(b).end);
         let id = body.push_statement(new.statement, Origin::new(Span::new(at, at), false));
         self.edits().layout.place_behind(id, before);
-        self.bind(new.statement, id, key);
+        self.bind(new.statement, id);
         Ok(id)
     }
 
@@ -332,9 +386,9 @@ impl Editor<'_> {
     }
 
     /// Tells labels and declarations where they stand.
-    fn bind(&mut self, statement: Statement, id: StmtId, key: u64) {
+    fn bind(&mut self, statement: Statement, id: StmtId) {
         let body = self.body_mut();
-        let scope = body.scope_of_key(key);
+        let scope = body.scope_around(id);
         match statement {
             Statement::Label(label) => {
                 if let Some(label) = body.labels.get_mut(label) {
@@ -415,7 +469,7 @@ impl Editor<'_> {
         self.edits().rewrite(stmt);
         self.forget(statement);
         self.body_mut().statements[stmt] = new.statement;
-        self.bind(new.statement, stmt, key);
+        self.bind(new.statement, stmt);
         Ok(())
     }
 
@@ -450,13 +504,12 @@ impl Editor<'_> {
         self.look_up_symbols(mention::of_statement(self.body(), statement));
         self.sees_all(key, statement)?;
         self.is_new_there(key, statement)?;
-        let old_key = self.body().key(stmt);
-        let previous = self.edits().layout.placed_key(stmt);
+        let spot = self.edits().layout.spot(stmt);
         self.edits().layout.place_behind(stmt, before);
-        self.bind(statement, stmt, key);
+        self.bind(statement, stmt);
         if let Err(e) = self.users_see(statement) {
-            self.edits().layout.restore(stmt, previous);
-            self.bind(statement, stmt, old_key);
+            self.edits().layout.restore(stmt, spot);
+            self.bind(statement, stmt);
             return Err(e);
         }
         Ok(())

@@ -48,18 +48,16 @@ impl<K: EntityId> Layout<K> {
         self.keys.contains_key(&(id.index() as u32))
     }
 
-    /// The key that an edit gave a statement.
-    pub(crate) fn placed_key(&self, id: K) -> Option<u64> {
-        self.keys.get(&(id.index() as u32)).copied()
+    /// Behind which one a statement stands that an edit placed, to put it back there; `None` where it was read.
+    pub(crate) fn spot(&self, id: K) -> Option<Option<K>> {
+        self.is_placed(id).then(|| self.below(self.key(id)))
     }
 
-    /// Puts a statement back where it had this [key](Self::placed_key), if nothing was placed since.
-    pub(crate) fn restore(&mut self, id: K, key: Option<u64>) {
-        self.forget(id);
-        if let Some(key) = key {
-            let index = id.index() as u32;
-            self.keys.insert(index, key);
-            self.placed.insert(key, index);
+    /// Puts a statement back to its [spot](Self::spot). Others may have other keys by now, but stand in the same order.
+    pub(crate) fn restore(&mut self, id: K, spot: Option<Option<K>>) {
+        match spot {
+            Some(before) => self.place_behind(id, before),
+            None => self.forget(id),
         }
     }
 
@@ -152,7 +150,6 @@ impl<K: EntityId> Layout<K> {
         if let Some(key) = self.keys.remove(&index) {
             self.placed.remove(&key);
         }
-        // What was read would be back where it was: the caller places it at once.
     }
 
     /// Gives those placed in the same gap as `key` keys that are equally far apart.
@@ -210,6 +207,14 @@ mod tests {
             } else {
                 list[random(list.len())]
             };
+            // There and back.
+            if let Some(&other) = list.get(random(list.len() * 2)).filter(|o| **o != id)
+                && list.contains(&id)
+            {
+                let spot = layout.spot(StmtId::new(id));
+                layout.place_behind(StmtId::new(id), Some(StmtId::new(other)));
+                layout.restore(StmtId::new(id), spot);
+            }
             list.retain(|&i| i != id);
             // Often at one place, so that the room there runs out.
             let at = if random(2) == 0 {

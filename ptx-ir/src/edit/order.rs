@@ -54,7 +54,7 @@ impl Module {
                 .collect()
         };
         let before = others(self);
-        let previous = self.item_edits().layout.placed_key(id);
+        let previous = self.item_edits().layout.spot(id);
         self.item_edits().layout.place_behind(id, Some(at));
         let seen = match others(self) == before {
             true => self.users_see(item),

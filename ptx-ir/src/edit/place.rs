@@ -3,7 +3,7 @@
 use alloc::string::String;
 
 use super::{EditError, Edits};
-use crate::body::{Body, Statement};
+use crate::body::{Body, Scope, Statement};
 use crate::entity::EntityId;
 use crate::{DeclId, Module, NameId, Operand, ScopeId, StmtId};
 
@@ -67,17 +67,46 @@ impl Body {
     }
 
     pub(super) fn scope_of_key(&self, key: u64) -> ScopeId {
-        // Braces stay where they were read, in order.
-        let opened = self
-            .inner_scopes
-            .partition_point(|s| self.key(s.open) < key);
-        let mut scope = ScopeId::from_index(opened);
+        let opened = self.scopes_before(key);
+        let mut scope = match self.placed().filter(|e| !e.scopes.is_empty()) {
+            Some(edits) if opened > 0 => {
+                let last = edits.scopes.get(opened - 1).copied();
+                last.unwrap_or(ScopeId::from_index(0))
+            }
+            _ => ScopeId::from_index(opened),
+        };
         while let Some(inner) = self.scope(scope)
             && inner.close.is_some_and(|close| self.key(close) < key)
         {
             scope = inner.parent;
         }
         scope
+    }
+
+    /// How many inner scopes begin before a place.
+    fn scopes_before(&self, key: u64) -> usize {
+        let begins = |s: &Scope| self.key(s.open) < key;
+        match self.placed().filter(|e| !e.scopes.is_empty()) {
+            Some(edits) => edits
+                .scopes
+                .partition_point(|&s| self.scope(s).is_some_and(begins)),
+            // Braces stay where they were read, in order.
+            None => self.inner_scopes.partition_point(begins),
+        }
+    }
+
+    /// Notes a scope that an edit placed.
+    pub(super) fn add_scope(&mut self, scope: Scope) {
+        let at = self.scopes_before(self.key(scope.open));
+        let read = self.inner_scopes.len();
+        self.inner_scopes.push(scope);
+        if let Some(edits) = self.edits.as_deref_mut() {
+            if edits.scopes.is_empty() {
+                edits.scopes = (1..=read).map(ScopeId::from_index).collect();
+            }
+            let at = at.min(edits.scopes.len());
+            edits.scopes.insert(at, ScopeId::from_index(read + 1));
+        }
     }
 
     /// Whether scope `inner` is `outer` or lies in it.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::layout::Layout;
 use crate::entity::EntityId;
-use crate::{FuncId, Module, NameId, Span, SymbolId};
+use crate::{FuncId, Module, NameId, ScopeId, Span, SymbolId};
 
 /// How the text of a statement differs from its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -37,6 +37,8 @@ pub struct Edits<K> {
     pub(super) layout: Layout<K>,
     changes: BTreeMap<u32, Change>,
     pub(super) revision: u32,
+    /// The scopes of a body by where they begin, once an edit placed one; before, they are numbered so.
+    pub(super) scopes: Vec<ScopeId>,
 }
 
 impl<K: EntityId> Edits<K> {
@@ -45,6 +47,7 @@ impl<K: EntityId> Edits<K> {
             layout: Layout::new(read as u32),
             changes: BTreeMap::new(),
             revision: 0,
+            scopes: Vec::new(),
         }
     }
 

@@ -10,7 +10,7 @@ use super::record::Patch;
 use super::{EditError, Editor, mention};
 use crate::body::{Body, Statement};
 use crate::decl::{Binding, Param};
-use crate::lex::{Lexer, TokenKind};
+use crate::lex::words::{Text, Word, Words};
 use crate::operand::Operand;
 use crate::{
     FuncId, Item, ItemId, LabelId, Module, NameId, RegDeclId, Span, StmtId, SymbolId, VarId,
@@ -24,54 +24,45 @@ struct Spelling {
     count: Option<u32>,
 }
 
-/// Which words of a statement are names.
+/// Which words of a statement or item are looked at.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Words {
-    All,
-    /// All but the opcode.
-    OfInstruction,
-    /// Those outside parentheses.
+enum Among {
+    All(Text),
+    /// Of the head of a function those outside parentheses.
     Outside,
-    /// Those inside parentheses.
+    /// And those inside.
     Inside,
+}
+
+impl Among {
+    const OTHER: Self = Self::All(Text::Other);
+
+    fn of(statement: Statement) -> Self {
+        Self::All(match statement {
+            Statement::Inst(_) => Text::Instruction,
+            _ => Text::Other,
+        })
+    }
 }
 
 impl Spelling {
     /// The patches of a statement at `span`, some of whose names may have been patched before.
-    fn patches(&self, module: &Module, span: Span, earlier: &[Patch], words: Words) -> Vec<Patch> {
+    fn patches(&self, module: &Module, span: Span, earlier: &[Patch], among: Among) -> Vec<Patch> {
         let text = span.of(module.source());
         let mut found = Vec::new();
-        let (mut depth, mut behind_guard, mut opcode) = (0usize, false, false);
-        let mut tokens = Lexer::fragment(text)
-            .filter(|t| !t.kind.is_trivia())
-            .peekable();
-        while let Some(token) = tokens.next() {
-            let word = token.span.of(text);
-            if token.kind != TokenKind::Ident {
-                match word {
-                    b"(" => depth += 1,
-                    b")" => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
-                behind_guard = matches!(word, b"@" | b"!");
-                continue;
-            }
-            let of_guard = core::mem::take(&mut behind_guard);
-            let skipped = match words {
-                // `generic(x)` is an operator in an initialiser, whatever has that name.
-                Words::All => tokens
-                    .peek()
-                    .is_some_and(|t| word == b"generic" && t.span.of(text) == b"("),
-                Words::OfInstruction => !of_guard && !core::mem::replace(&mut opcode, true),
-                Words::Outside => depth > 0,
-                Words::Inside => depth == 0,
-            };
-            if skipped {
-                continue;
-            }
-            let at = token.span.shifted(span.start);
+        let of = match among {
+            Among::All(text) => text,
+            Among::Outside | Among::Inside => Text::Head,
+        };
+        let wanted = |w: &Word| match among {
+            Among::All(_) => true,
+            Among::Outside => w.depth == 0,
+            Among::Inside => w.depth > 0,
+        };
+        for word in Words::new(text, of).filter(wanted) {
+            let at = word.span.shifted(span.start);
             let before = earlier.iter().find(|p| p.span.start == at.start);
-            if let Some(len) = self.matches(module, word, at, before) {
+            if let Some(len) = self.matches(module, word.span.of(text), at, before) {
                 found.push(Patch {
                     span: Span::new(at.start, at.start + len as u32),
                     text: self.new,
@@ -230,14 +221,11 @@ impl Editor<'_> {
     }
 
     fn patch_statement(&mut self, spelling: &Spelling, id: StmtId, statement: Statement) {
-        let words = match statement {
-            Statement::Inst(_) => Words::OfInstruction,
-            _ => Words::All,
-        };
+        let among = Among::of(statement);
         let body = self.body();
         let span = body.source_span(id);
         let earlier = body.edits().and_then(|e| e.patches(id)).unwrap_or_default();
-        let patches = spelling.patches(self.module, span, earlier, words);
+        let patches = spelling.patches(self.module, span, earlier, among);
         for patch in patches {
             self.edits().patch(id, patch);
         }
@@ -357,7 +345,7 @@ impl Module {
     /// Patches the names of parameters before the body of a function.
     fn patch_header(&mut self, spelling: &Spelling, function: FuncId) {
         if let Some(item) = self.item_of(function) {
-            self.patch_item(spelling, item, Words::Inside);
+            self.patch_item(spelling, item, Among::Inside);
         }
     }
 
@@ -366,7 +354,7 @@ impl Module {
         Some(items.find(|(_, i)| *i == Item::Function(function))?.0)
     }
 
-    fn patch_item(&mut self, spelling: &Spelling, id: ItemId, words: Words) {
+    fn patch_item(&mut self, spelling: &Spelling, id: ItemId, among: Among) {
         let mut span = self.span(id);
         if let Some(&Item::Function(f)) = self.items.get(id)
             && let Some(body) = self.body(f)
@@ -374,7 +362,7 @@ impl Module {
             span.end = body.base;
         }
         let earlier = self.edits().and_then(|e| e.patches(id)).unwrap_or_default();
-        let patches = spelling.patches(self, span, earlier, words);
+        let patches = spelling.patches(self, span, earlier, among);
         let edits = self.item_edits();
         for patch in patches {
             edits.patch(id, patch);
@@ -473,12 +461,12 @@ impl Module {
         is_it: &impl Fn(Operand) -> bool,
         all: &[SymbolId],
     ) {
-        let mut users: Vec<(ItemId, Words)> = Vec::new();
+        let mut users: Vec<(ItemId, Among)> = Vec::new();
         for (id, item) in self.items() {
-            let (found, words) = match item {
+            let (found, among) = match item {
                 Item::Function(f) => {
                     let symbol = self.functions.get(f).and_then(|f| f.symbol);
-                    (symbol.is_some_and(|s| all.contains(&s)), Words::Outside)
+                    (symbol.is_some_and(|s| all.contains(&s)), Among::Outside)
                 }
                 Item::Decl(d) => {
                     let declared = self
@@ -489,31 +477,31 @@ impl Module {
                     let todo = mention::of_declaration(&self.declarations, d);
                     (
                         declared || mention::any(&self.pool, todo, is_it),
-                        Words::All,
+                        Among::OTHER,
                     )
                 }
                 Item::Directive(d) => {
                     let args = self.directives.get(d).map(|d| self.pool.slice(d.args));
                     (
                         args.unwrap_or_default().iter().any(|o| is_it(*o)),
-                        Words::All,
+                        Among::OTHER,
                     )
                 }
                 Item::Opaque(o) => {
                     let mentions = self.opaques.get(o).map(|o| self.pool.slice(o.mentions));
                     (
                         mentions.unwrap_or_default().iter().any(|o| is_it(*o)),
-                        Words::All,
+                        Among::OTHER,
                     )
                 }
-                _ => (false, Words::All),
+                _ => (false, Among::OTHER),
             };
             if found {
-                users.push((id, words));
+                users.push((id, among));
             }
         }
-        for (id, words) in users {
-            self.patch_item(spelling, id, words);
+        for (id, among) in users {
+            self.patch_item(spelling, id, among);
         }
         self.item_edits();
     }

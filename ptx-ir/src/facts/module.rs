@@ -6,7 +6,10 @@ use ptx_isa::{Modifier, Opcode, Request};
 use super::control::branch_targets;
 use super::{Facts, FormFacts, Mentions};
 use crate::shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
-use crate::{Body, EntityId, FuncId, InstId, LabelId, Module, OpaqueId, Operand, SigId};
+use crate::{
+    Binding, Body, EntityId, FuncId, InstId, LabelId, Module, OpaqueId, Operand, RegDeclId, RegId,
+    SigId,
+};
 
 /// What is known of a mnemonic before any operand is seen.
 #[derive(Copy, Clone, Default)]
@@ -80,6 +83,7 @@ impl<'m> ModuleFacts<'m> {
         let body = self.module.functions.get(id)?.body?;
         Some(FunctionFacts {
             module: self.module,
+            id,
             body: self.module.bodies.get(body)?,
             forms: &self.forms,
             numbers: self.bodies.get(body.index())?,
@@ -91,6 +95,7 @@ impl<'m> ModuleFacts<'m> {
 #[derive(Copy, Clone, Debug)]
 pub struct FunctionFacts<'a> {
     module: &'a Module,
+    id: FuncId,
     body: &'a Body,
     forms: &'a [FormFacts],
     numbers: &'a [u32],
@@ -105,6 +110,27 @@ impl<'a> FunctionFacts<'a> {
     /// The body.
     pub fn body(&self) -> &'a Body {
         self.body
+    }
+
+    /// The registers that hold the results when the function returns, of those the body mentions: `r` of
+    /// `.func (.reg .b32 r) f()`. The caller reads them; no instruction says so.
+    pub fn results(&self) -> impl Iterator<Item = RegId> + use<'a> {
+        let function = self.module.functions.get(self.id);
+        let returns = function.map(|f| f.interface.returns).unwrap_or_default();
+        let declared = returns.of(&self.module.params).iter();
+        let declared = declared.filter_map(|p| match p.binding {
+            Binding::Register(decl) => Some(decl),
+            _ => None,
+        });
+        let declared: Vec<RegDeclId> = declared.collect();
+        let registers = match declared.is_empty() {
+            true => None,
+            false => Some(self.body.registers.iter()),
+        };
+        let registers = registers.into_iter().flatten();
+        registers
+            .filter(move |(_, r)| declared.contains(&r.decl))
+            .map(|(id, _)| id)
     }
 
     /// What an instruction does.

@@ -12,6 +12,7 @@
 
 pub mod number;
 pub mod scan;
+pub mod words;
 
 use crate::Span;
 use number::NumberKind;

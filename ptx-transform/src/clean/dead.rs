@@ -1,6 +1,6 @@
 //! Dead code: what nobody reads is not computed.
 //!
-//! Everything that does something is alive, and with it what it reads: the writes whose values come to it, what remains
+//! Everything that does something is alive, and with it what it reads, and what the caller reads where the function returns: the writes whose values come to it, what remains
 //! where such a write is guarded, and what these read. All else may go, also what only feeds itself around a loop. What lanes
 //! of a mask execute together stays: others may wait for it, or read its sources. So does code that control never reaches,
 //! whose reads see nothing; it is gone once that is removed.
@@ -15,11 +15,9 @@ use ptx_ir::{EntityId, Statement, StmtId};
 use super::step::{Act, Step};
 use super::view::View;
 
-/// Whether an instruction may go if no instruction reads what it writes. The results of the function are read by its caller.
-fn may_go(view: &View<'_>, f: &Facts<'_>) -> bool {
-    let mut mentions = f.registers();
-    let result = view.has_results() && mentions.any(|m| view.is_result(m.place.register));
-    f.may_be_removed() && f.lanes().is_none() && !result
+/// Whether an instruction may go if nobody reads what it writes.
+fn may_go(f: &Facts<'_>) -> bool {
+    f.may_be_removed() && f.lanes().is_none()
 }
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
@@ -31,11 +29,13 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     };
     for (stmt, statement) in view.body().statements() {
         match statement {
-            Statement::Inst(inst) if may_go(view, &view.facts.inst(inst)) => {}
+            Statement::Inst(inst) if may_go(&view.facts.inst(inst)) => {}
             Statement::Inst(_) | Statement::Opaque(_) => marks.statement(stmt),
             _ => {}
         }
     }
+    let returned = view.ssa.returned().iter();
+    marks.work.extend(returned.map(|r| r.value));
     marks.run();
     let dead = |stmt: StmtId| marks.statements.get(stmt.index()) == Some(&false);
     let mut steps = Vec::new();

@@ -8,9 +8,7 @@ use ptx_analysis::graph::Dominators;
 use ptx_analysis::ssa::{Ssa, ValueId};
 use ptx_analysis::variables::Variables;
 use ptx_ir::facts::{Facts, FunctionFacts, Place};
-use ptx_ir::{
-    Binding, Body, EntityId, FuncId, InstId, Module, RegDeclId, RegId, Statement, StmtId,
-};
+use ptx_ir::{Body, EntityId, InstId, Module, RegId, Statement, StmtId};
 
 /// A function with its graph and its values.
 pub(super) struct View<'a> {
@@ -19,14 +17,12 @@ pub(super) struct View<'a> {
     pub(super) dominators: Dominators,
     pub(super) variables: Variables,
     pub(super) ssa: Ssa,
-    /// The registers that hold the results of the function when it returns.
-    results: Vec<RegDeclId>,
     /// Where each statement stands among all.
     order: Vec<u32>,
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(facts: FunctionFacts<'a>, function: FuncId) -> Self {
+    pub(super) fn new(facts: FunctionFacts<'a>) -> Self {
         let cfg = Cfg::new(facts);
         let dominators = Dominators::new(&cfg);
         let variables = Variables::new(facts.body());
@@ -37,15 +33,7 @@ impl<'a> View<'a> {
                 *slot = at;
             }
         }
-        let module = facts.module();
-        let interface = module.functions.get(function).map(|f| f.interface.returns);
-        let results = interface.map_or(&[][..], |r| r.of(&module.params)).iter();
-        let results = results.filter_map(|p| match p.binding {
-            Binding::Register(decl) => Some(decl),
-            _ => None,
-        });
         Self {
-            results: results.collect(),
             facts,
             cfg,
             dominators,
@@ -82,17 +70,6 @@ impl<'a> View<'a> {
             }
             _ => None,
         }
-    }
-
-    /// Whether the function returns something in registers.
-    pub(super) fn has_results(&self) -> bool {
-        !self.results.is_empty()
-    }
-
-    /// Whether a register holds a result of the function when it returns.
-    pub(super) fn is_result(&self, register: RegId) -> bool {
-        let declared = self.body().registers.get(register);
-        declared.is_some_and(|r| self.results.contains(&r.decl))
     }
 
     /// The number of a register that is one variable.

@@ -20,7 +20,9 @@ const HEADER: [Directive; 3] = [
 /// with the edits that were made so far. Names of the module that `code` declares may stand nowhere in the module.
 pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     let text = ptx_print::verbatim(module);
-    let read = ptx_parse::parse(&text).module;
+    // One that was not edited is what its text says, and is read once, with the code.
+    let again = module.is_edited().then(|| ptx_parse::parse(&text).module);
+    let read = again.as_ref().unwrap_or(module);
     let alone = ptx_parse::parse(code.as_bytes()).module;
     for symbol in alone.symbols.values() {
         let name = alone.name(symbol.name);
@@ -29,7 +31,7 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
         }
     }
     let mut splices = Splices::new();
-    let at = header_end(&read).ok_or(Error::NoHeader)?;
+    let at = header_end(read).ok_or(Error::NoHeader)?;
     // A comment behind the header stays with it.
     let rest = text.get(at as usize..).unwrap_or_default();
     let line = rest.split(|&b| b == b'\n').next().unwrap_or_default();

@@ -1,19 +1,16 @@
-//! The text of the one module.
+//! What becomes of each piece of the modules: it stays, it goes, a declaration takes its place.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::vec::Vec;
 
-use ptx_ir::edit::OffsetMap;
-use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{
-    Code, DeclId, Diagnostic, FuncId, Item, ItemId, Limits, Linkage, Module, Span, Statement,
-};
+use ptx_ir::{Code, DeclId, Diagnostic, FuncId, Item, ItemId, Linkage, Module, Span, Statement};
 use ptx_isa::Directive;
 
-use super::globals::{self, Global, Name, Role, Variable, What};
+use super::copy::copy;
+use super::globals::{self, Global, Name, Role, What};
 use super::header::Header;
-use super::order::{self, Declares, Piece};
+use super::order::{self, Declares};
+use super::variable::Variable;
 use super::{LinkDiagnostic, LinkOptions, Linked, about, files};
 use crate::Splices;
 use crate::chunks::{Chunk, Chunks};
@@ -60,7 +57,7 @@ pub(super) fn emit(
         .iter()
         .map(|(name, of)| (*name, globals::winner(modules, of)))
         .collect();
-    let declares = declares(modules, &chunks, &winners);
+    let declares = order::declares(modules, &chunks, &winners);
     work.resolve(&all, &winners, &chunks, &declares);
     let order = order::merge(modules, &chunks, &declares);
     let dropped: BTreeSet<(usize, usize)> = files::unite(modules, &chunks, &mut work.splices)
@@ -82,30 +79,8 @@ pub(super) fn emit(
         }
     }
     let notes = work.notes();
-    work.copy(&chunks, &order, notes)
-}
-
-/// Which chunks declare names that other modules have.
-fn declares<'m>(
-    modules: &[&'m Module],
-    chunks: &[Chunks],
-    winners: &BTreeMap<Name<'m>, Option<usize>>,
-) -> Declares<'m> {
-    let mut all = Declares::new();
-    for (input, (module, chunks)) in modules.iter().zip(chunks).enumerate() {
-        let mut of: BTreeMap<usize, Vec<(Name<'_>, bool)>> = BTreeMap::new();
-        for (i, chunk) in chunks.all.iter().enumerate() {
-            for name in names(module, chunk.item) {
-                if let Some(winner) = winners.get(&name) {
-                    of.entry(i)
-                        .or_default()
-                        .push((name, *winner == Some(input)));
-                }
-            }
-        }
-        all.push(of);
-    }
-    all
+    let (text, maps) = copy(modules, &chunks, &order, work.splices)?;
+    Ok(Linked { text, maps, notes })
 }
 
 /// The first declaration of each function at module level, which has the linkage.
@@ -128,26 +103,6 @@ fn first_functions<'m>(
         }
     }
     found
-}
-
-/// The names that an item declares.
-fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
-    match item {
-        Item::Function(id) => {
-            let inner = module.body(id).into_iter().flat_map(|b| b.statements());
-            let inner = inner.filter_map(|(_, s)| match s {
-                Statement::Function(id) => Some(id),
-                _ => None,
-            });
-            let all = inner.chain([id]).filter_map(|id| module.functions.get(id));
-            all.map(|f| (module.name(f.name), false)).collect()
-        }
-        Item::Decl(id) => {
-            let all = module.declarations.declarators(id).iter();
-            all.map(|d| globals::declared(module, d)).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 struct Work<'m, 'o> {
@@ -388,7 +343,7 @@ impl<'m> Work<'m, '_> {
             && let Some(splices) = self.splices.get_mut(input)
         {
             let declaration = Declaration::read(module, chunk.span);
-            align(module, declaration.prefix, wanted, splices);
+            declaration.align(module, wanted, splices);
         }
     }
 
@@ -411,85 +366,5 @@ impl<'m> Work<'m, '_> {
             )
         })
         .collect()
-    }
-
-    /// Writes the chunks in their order.
-    fn copy(
-        mut self,
-        chunks: &[Chunks],
-        order: &[Piece],
-        notes: Vec<LinkDiagnostic>,
-    ) -> Result<Linked, LinkDiagnostic> {
-        let mut text = Vec::new();
-        let mut maps: Vec<OffsetMap> = self.modules.iter().map(|_| OffsetMap::new()).collect();
-        for splices in &mut self.splices {
-            splices.sort();
-        }
-        let mut last: Option<usize> = None;
-        for piece in order {
-            let (Some(chunks), Some(module)) =
-                (chunks.get(piece.input), self.modules.get(piece.input))
-            else {
-                continue;
-            };
-            let source = module.source();
-            let mut stretch = match chunks.all.get(piece.chunk) {
-                Some(chunk) => chunk.whole(),
-                None => Span::new(chunks.tail, source.len() as u32),
-            };
-            // Only a text may begin with a mark, not the middle of one.
-            if stretch.start == 0 && piece.input > 0 && source.starts_with("\u{feff}".as_bytes()) {
-                stretch.start = 3;
-            }
-            let before = text.len();
-            if last.is_some_and(|l| l != piece.input) && text.last().is_some_and(|b| *b != b'\n') {
-                text.push(b'\n');
-            }
-            let start = text.len();
-            if let (Some(splices), Some(map)) =
-                (self.splices.get(piece.input), maps.get_mut(piece.input))
-            {
-                splices.copy(source, stretch, &mut text, map);
-            }
-            if text.len() == start {
-                text.truncate(before);
-            } else {
-                last = Some(piece.input);
-            }
-            if text.len() > Limits::default().source_bytes {
-                let message = format!("the modules have more than {} bytes together", text.len());
-                let d = Diagnostic::error(Code::SourceTooLarge, stretch, message);
-                return Err(about(piece.input, d));
-            }
-        }
-        Ok(Linked { text, maps, notes })
-    }
-}
-
-/// Gives a declaration an alignment.
-fn align(module: &Module, prefix: Span, wanted: i64, splices: &mut Splices) {
-    let text = prefix.of(module.source());
-    let (mut found, mut vector) = (false, false);
-    let mut place = None;
-    for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
-        let at = token.span.shifted(prefix.start);
-        match (token.kind, token.span.of(text)) {
-            (TokenKind::DotWord, b".align") => found = true,
-            (TokenKind::Integer, _) if found => {
-                splices.replace(at, format!("{wanted}"));
-                return;
-            }
-            // In front of the type, and of the `.v4` before that.
-            (TokenKind::DotWord, word) => {
-                if !vector {
-                    place = Some(at.start);
-                }
-                vector = word.starts_with(b".v");
-            }
-            _ => {}
-        }
-    }
-    if let Some(place) = place {
-        splices.insert(place, format!(".align {wanted} "));
     }
 }

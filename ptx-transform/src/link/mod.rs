@@ -1,11 +1,14 @@
 //! One module from several.
 
+mod agree;
+mod copy;
 mod emit;
 mod files;
 mod globals;
 mod header;
 mod order;
 mod prepare;
+mod variable;
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -84,7 +87,7 @@ pub struct Elsewhere {
 pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Vec<LinkDiagnostic>> {
     let mut found = Vec::new();
     let header = header::unite(modules, &mut found);
-    globals::check(modules, &mut found);
+    agree::check(modules, &mut found);
     let errors =
         |all: &[LinkDiagnostic]| all.iter().any(|d| d.diagnostic.severity == Severity::Error);
     let Some(header) = header.filter(|_| !errors(&found)) else {

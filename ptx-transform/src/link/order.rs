@@ -3,9 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::{Item, Module};
+use ptx_ir::{Item, Module, Statement};
 
-use super::globals::Name;
+use super::globals::{Name, declared};
 use crate::chunks::Chunks;
 use crate::extract::directive;
 
@@ -70,6 +70,49 @@ pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<
         order = merged;
     }
     order
+}
+
+/// Which chunks declare names that other modules have.
+pub(super) fn declares<'m>(
+    modules: &[&'m Module],
+    chunks: &[Chunks],
+    winners: &BTreeMap<Name<'m>, Option<usize>>,
+) -> Declares<'m> {
+    let mut all = Declares::new();
+    for (input, (module, chunks)) in modules.iter().zip(chunks).enumerate() {
+        let mut of: BTreeMap<usize, Vec<(Name<'_>, bool)>> = BTreeMap::new();
+        for (i, chunk) in chunks.all.iter().enumerate() {
+            for name in names(module, chunk.item) {
+                if let Some(winner) = winners.get(&name) {
+                    of.entry(i)
+                        .or_default()
+                        .push((name, *winner == Some(input)));
+                }
+            }
+        }
+        all.push(of);
+    }
+    all
+}
+
+/// The names that an item declares.
+fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
+    match item {
+        Item::Function(id) => {
+            let inner = module.body(id).into_iter().flat_map(|b| b.statements());
+            let inner = inner.filter_map(|(_, s)| match s {
+                Statement::Function(id) => Some(id),
+                _ => None,
+            });
+            let all = inner.chain([id]).filter_map(|id| module.functions.get(id));
+            all.map(|f| (module.name(f.name), false)).collect()
+        }
+        Item::Decl(id) => {
+            let all = module.declarations.declarators(id).iter();
+            all.map(|d| declared(module, d)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// How many chunks of the first module are its header.

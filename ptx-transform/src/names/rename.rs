@@ -85,7 +85,7 @@ impl Renaming {
 
     /// A prefix for the functions and variables of a module that no other module can see, so that they keep apart from those of
     /// others; with `visible` also for kernels and all that is visible and defined here. What other modules have to provide
-    /// or may define as well (`.extern`, `.weak`, `.common`) keeps its name.
+    /// or may define as well (`.extern`, `.weak`, `.common`) keeps its name. A `%` that a name begins with stays in front.
     ///
     /// ```
     /// use ptx_transform::{Names, Renaming};
@@ -102,7 +102,12 @@ impl Renaming {
         for m in names.mentions().iter().filter(|m| m.declares) {
             if wanted.contains(&m.entity) {
                 let old = String::from_utf8_lossy(m.name.of(module.source()));
-                renaming.set(m.entity, alloc::format!("{prefix}{old}"));
+                // A `%` stands nowhere but in front.
+                let (sigil, rest) = match old.strip_prefix('%') {
+                    Some(rest) => ("%", rest),
+                    None => ("", &*old),
+                };
+                renaming.set(m.entity, alloc::format!("{sigil}{prefix}{rest}"));
             }
         }
         renaming

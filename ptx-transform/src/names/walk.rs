@@ -3,6 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use ptx_ir::lex::words::{Text, Words};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Binding, Body, DeclId, Declarations, DirectiveId, EntityId, FuncId, Interface, Item, Module,
@@ -20,16 +21,6 @@ struct Leaf {
     /// Which member of a range.
     member: Option<u32>,
     declares: bool,
-}
-
-/// Which words of a text are names.
-#[derive(Copy, Clone, PartialEq, Eq)]
-enum Words {
-    All,
-    /// All but the opcode.
-    OfInstruction,
-    /// Of a function: inside parentheses parameters, outside its name.
-    OfFunction,
 }
 
 /// Statements that mention more are searched by a map.
@@ -84,19 +75,19 @@ impl<'m> Walk<'m> {
                 Item::Decl(d) => {
                     let (tables, pool) = (&module.declarations, &module.pool);
                     self.declaration(tables, pool, d, None);
-                    self.words(span, Words::All);
+                    self.words(span, Text::Other);
                 }
                 // Versions and targets have no names.
                 Item::Directive(d) if is_header(module, d) => {}
                 Item::Directive(d) => {
                     let args = module.directives.get(d).map(|d| d.args);
                     self.module_operands(module.pool.slice(args.unwrap_or_default()));
-                    self.words(span, Words::All);
+                    self.words(span, Text::Other);
                 }
                 Item::Opaque(o) => {
                     let mentions = module.opaques.get(o).map(|o| o.mentions);
                     self.module_operands(module.pool.slice(mentions.unwrap_or_default()));
-                    self.words(span, Words::All);
+                    self.words(span, Text::Other);
                 }
                 _ => {}
             }
@@ -136,7 +127,7 @@ impl<'m> Walk<'m> {
         };
         self.declares(entity, function.name);
         self.interface(function.interface, f);
-        self.words(span, Words::OfFunction);
+        self.words(span, Text::Head);
     }
 
     fn interface(&mut self, interface: Interface, f: FuncId) {
@@ -156,26 +147,26 @@ impl<'m> Walk<'m> {
                 if let Some(label) = body.labels.get(id) {
                     self.declares(Entity::Label(f, id), label.name);
                 }
-                Words::All
+                Text::Other
             }
             Statement::Decl(d) => {
                 self.declaration(&body.declarations, &body.pool, d, Some((f, body)));
-                Words::All
+                Text::Other
             }
             Statement::Function(inner) => return self.header(inner, span),
             Statement::Prototype(id) => {
                 if let Some(prototype) = body.prototypes.get(id) {
                     self.interface(prototype.interface, f);
                 }
-                Words::All
+                Text::Other
             }
             Statement::Open(_) | Statement::Close(_) | Statement::Removed => return,
             _ => {
                 body.mentions(statement, &mut self.operands);
                 self.leaves_of(Some((f, body)));
                 match statement {
-                    Statement::Inst(_) => Words::OfInstruction,
-                    _ => Words::All,
+                    Statement::Inst(_) => Text::Instruction,
+                    _ => Text::Other,
                 }
             }
         };
@@ -284,7 +275,7 @@ impl<'m> Walk<'m> {
     // --- its words ---
 
     /// Finds the leaves among the words of a text.
-    fn words(&mut self, span: Span, words: Words) {
+    fn words(&mut self, span: Span, of: Text) {
         if self.leaves.is_empty() {
             return;
         }
@@ -295,49 +286,23 @@ impl<'m> Walk<'m> {
             next: 0,
             map: None,
         };
-        let (mut depth, mut behind_guard, mut opcode) = (0usize, false, false);
-        let mut tokens = Lexer::fragment(text)
-            .filter(|t| !t.kind.is_trivia())
-            .peekable();
-        while let Some(token) = tokens.next() {
-            let word = token.span.of(text);
-            if token.kind != TokenKind::Ident {
-                match word {
-                    b"(" => depth += 1,
-                    b")" => depth = depth.saturating_sub(1),
-                    _ => {}
-                }
-                behind_guard = matches!(word, b"@" | b"!");
-                continue;
-            }
-            let of_guard = core::mem::take(&mut behind_guard);
-            let skipped = match words {
-                // `generic(x)` is an operator in an initialiser, whatever has that name.
-                Words::All => {
-                    word == b"generic" && tokens.peek().is_some_and(|t| t.span.of(text) == b"(")
-                }
-                Words::OfInstruction => !of_guard && !core::mem::replace(&mut opcode, true),
-                Words::OfFunction => false,
-            };
-            if skipped {
-                continue;
-            }
-            // The name of a function is the first of its leaves.
-            let range = match words {
-                Words::OfFunction if depth == 0 => 0..1,
-                Words::OfFunction => 1..self.leaves.len(),
+        let mut words = Words::new(text, of);
+        while let Some(word) = words.next() {
+            // The name of a function is the first of its leaves; inside parentheses stand its parameters.
+            let range = match of {
+                Text::Head if word.depth == 0 => 0..1,
+                Text::Head => 1..self.leaves.len(),
                 _ => 0..self.leaves.len(),
             };
-            let Some((leaf, len)) = search.find(word, range) else {
+            let Some((leaf, len)) = search.find(word.span.of(text), range) else {
                 continue;
             };
-            let at = token.span.shifted(span.start);
+            let at = word.span.shifted(span.start);
             let end = at.start + len as u32;
             let mut number = Span::new(end, at.end);
             if leaf.declares
-                && let Some(open) = tokens.next_if(|t| t.span.of(text) == b"<")
+                && let Some(count) = words.range_count()
             {
-                let count = tokens.peek().map_or(open.span, |t| t.span);
                 number = count.shifted(span.start);
             }
             self.found.push(Mention {

@@ -122,15 +122,49 @@ fn what_does_something_stays() {
     );
 }
 
-#[test]
-fn results_in_registers_stay() {
-    let text = b".version 8.0\n.target sm_80\n.func (.reg .b32 sum) f(.reg .b32 a)\n{\n.reg .b32 r;\nmov.b32 r, a;\nadd.u32 sum, a, 1;\nret;\n}\n";
-    let (now, _) = super::cleaned(text, &Options::default());
+/// The body of a function with a result in a register, behind the removal of what is dead.
+fn with_result(body: &str) -> String {
+    let head = ".version 8.0\n.target sm_80\n.func (.reg .b32 sum) f(.reg .b32 a)\n{\n.reg .b32 r; .reg .pred p;\n";
+    let text = format!("{head}{body}\n}}\n");
+    let passes = vec![Pass::Dead];
+    let once = false;
+    let (now, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
     let now = String::from_utf8(now).unwrap();
-    assert!(
-        now.contains("{\n.reg .b32 r;\nadd.u32 sum, a, 1;\nret;\n}"),
-        "{now}"
-    );
+    let rest = now.strip_prefix(head).unwrap().strip_suffix("}\n").unwrap();
+    rest.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn results_in_registers_are_read_where_the_function_returns() {
+    for (body, wanted) in [
+        (
+            "mov.b32 r, a; add.u32 sum, a, 1; ret;",
+            "add.u32 sum, a, 1; ret;",
+        ),
+        // The end of the function returns as well.
+        ("mov.b32 sum, a;", "mov.b32 sum, a;"),
+        // The last one that is written is returned, and what remains where it is not.
+        (
+            "mov.b32 sum, 1; mov.b32 sum, 2; ret;",
+            "mov.b32 sum, 2; ret;",
+        ),
+        (
+            "setp.eq.s32 p, a, 0; mov.b32 sum, 1; @p mov.b32 sum, 2; ret;",
+            "setp.eq.s32 p, a, 0; mov.b32 sum, 1; @p mov.b32 sum, 2; ret;",
+        ),
+        (
+            "setp.eq.s32 p, a, 0; mov.b32 sum, 1; @p ret; mov.b32 sum, 2; ret;",
+            "setp.eq.s32 p, a, 0; mov.b32 sum, 1; @p ret; mov.b32 sum, 2; ret;",
+        ),
+        // A thread that ends returns nothing.
+        ("mov.b32 sum, 1; exit;", "exit;"),
+        (
+            "setp.eq.s32 p, a, 0; mov.b32 sum, 1; @p exit; mov.b32 sum, 2; ret;",
+            "setp.eq.s32 p, a, 0; @p exit; mov.b32 sum, 2; ret;",
+        ),
+    ] {
+        assert_eq!(with_result(body), wanted, "{body}");
+    }
 }
 
 #[test]
@@ -280,6 +314,8 @@ fn copies_that_do_not_hold_are_left() {
             "mov.b32 %r1, %r2; @%p1 bra L; mov.b32 %r2, 7; L: st.global.b32 [%d1], %r1; ret;",
             // Two copies meet.
             "mov.b32 %r1, %r2; @%p1 bra L; mov.b32 %r1, %r3; L: st.global.b32 [%d1], %r1; ret;",
+            // The interface of what is called says what is passed.
+            "mov.b32 %r1, %f1; call (%r2), f, (%r1); ret;",
             // Of another type: the bits of a float.
             "mov.b32 %f1, %u1; add.f32 %f2, %f1, %f3; ret;",
             // It is read and written.
@@ -321,6 +357,10 @@ fn unreachable_code_goes() {
                 "bra L; { .reg .b32 x; mov.b32 x, 1; } L: ret;",
                 "bra L; { .reg .b32 x; } L: ret;",
             ),
+            (
+                "bra L; .local .b32 unused; trap; L: ret;",
+                "bra L; .local .b32 unused; L: ret;",
+            ),
             // The table goes with the jump, and what it named.
             (
                 "ret; T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;",
@@ -342,6 +382,27 @@ fn unreachable_code_goes() {
             "bra T; T: ret;",
         ],
     );
+}
+
+#[test]
+fn places_of_unreachable_code_go() {
+    let head = ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"a.cu\"\n.entry k()\n{\n";
+    let text = format!("{head}.loc 1 2 0\nbra L;\n.loc 1 3 0\ntrap;\nL:\n.loc 1 4 0\nret;\n}}\n");
+    let passes = vec![Pass::Unreachable];
+    let once = false;
+    let (new, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let wanted = text.replace(".loc 1 3 0\ntrap;\n", "");
+    assert_eq!(String::from_utf8(new).unwrap(), wanted);
+}
+
+#[test]
+fn what_is_not_understood_reads_what_it_mentions() {
+    let text = format!("{HEAD}mov.b32 %r1, 5;\nfrobnicate.b32 ? %r1;\nmov.b32 %r2, 6;\nret;\n}}\n");
+    let passes = vec![Pass::Dead];
+    let once = false;
+    let (new, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let wanted = text.replace("mov.b32 %r2, 6;\n", "");
+    assert_eq!(String::from_utf8(new).unwrap(), wanted);
 }
 
 #[test]
@@ -400,6 +461,8 @@ fn generic_addresses_become_those_of_their_space() {
             "cvta.shared.u64 %d1, %d2; cvta.to.global.u64 %d3, %d1; ret;",
             "cvta.shared.u64 %d1, %d2; mov.b64 %d2, 0; cvta.to.shared.u64 %d3, %d1; ret;",
             "cvta.local.u64 %d1, %d2; atom.add.u32 %r1, [%d1], 1; ret;",
+            // It may not be turned back.
+            "cvta.shared.u64 %d1, %d2; @%p1 cvta.to.shared.u64 %d3, %d1; ret;",
         ],
     );
 }

@@ -4,11 +4,11 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::OnceLock;
 
 use anyhow::{Result, bail};
-use ptx_ir::{FunctionKind, Module, Severity};
+use ptx_ir::{Module, Severity};
 use ptx_isa::TypeKind;
 use ptx_transform::LinkOptions;
 
-use super::sections::Sections;
+use super::sections::{Original, Sections, kernels};
 use crate::corpus::cubin::{self, Extent, Outcome};
 use crate::corpus::files;
 use crate::ptxas::{Assemblers, Job};
@@ -31,33 +31,22 @@ fn code(section: &str) -> bool {
 /// A kernel with what it needs, linked with the rest of its module.
 pub(super) fn again(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
-    let kernels = module.definitions().map(|(_, f, _)| f);
-    let kernels = kernels.filter(|f| f.kind == FunctionKind::Entry);
-    let names: Vec<&str> = kernels.map(|f| module.name(f.name)).collect();
+    let names = kernels(&module, MOST);
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let Some(original) = Sections::of(assemblers, source)? else {
+    let Some(original) = Original::of(assemblers, source)? else {
         return Ok(vec![(String::new(), Outcome::NotAssembled)]);
     };
-    let step = names.len().div_ceil(MOST);
     let mut found = Vec::new();
-    for &name in names.iter().step_by(step) {
-        let text = match linked(&module, name)? {
-            Ok(text) => text,
-            Err(how) => {
-                found.push((name.to_owned(), Outcome::Different(how)));
-                continue;
-            }
+    for name in names {
+        let outcome = match linked(&module, name)? {
+            Ok(text) => original.compare(&text, code_and_data, code)?,
+            Err(how) => Outcome::Different(how),
         };
-        let how = difference(assemblers, source, &original, &text)?;
-        found.push((name.to_owned(), outcome(how)));
+        found.push((name.to_owned(), outcome));
     }
     Ok(found)
-}
-
-fn outcome(how: Option<String>) -> Outcome {
-    how.map_or(Outcome::Same(Extent::Code), Outcome::Different)
 }
 
 /// Parts a module and links the parts.
@@ -79,28 +68,6 @@ fn linked(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>> {
             .first()
             .map_or(String::new(), |d| d.diagnostic.message.clone())),
     })
-}
-
-/// In what the code of a text differs from the original.
-fn difference(
-    assemblers: &Assemblers,
-    source: &[u8],
-    original: &Sections,
-    text: &[u8],
-) -> Result<Option<String>> {
-    let first = match Sections::by(assemblers, text, original.job())? {
-        Ok(sections) => original.difference(&sections, code_and_data),
-        Err(reason) => return Ok(Some(format!("refused: {reason}"))),
-    };
-    if first.is_none() {
-        return Ok(None);
-    }
-    // Variables may stand in another order; before linking, their places are open.
-    let relocatable = |text| Sections::by(assemblers, text, Job::Relocatable);
-    match (relocatable(source)?, relocatable(text)?) {
-        (Ok(a), Ok(b)) if a.difference(&b, code).is_none() => Ok(None),
-        _ => Ok(first),
-    }
 }
 
 /// The file linked with another one of the corpus that goes with it.
@@ -183,7 +150,8 @@ fn within(module: &Module, alone: &Sections, together: &Sections) -> Outcome {
         })
         .collect();
     let wanted = |s: &str| own.iter().any(|o| o == s);
-    outcome(alone.difference(together, wanted))
+    let how = alone.difference(together, wanted);
+    how.map_or(Outcome::Same(Extent::Code), Outcome::Different)
 }
 
 /// Small files of the repository's corpus to link others with.

@@ -151,7 +151,10 @@ impl Writer<'_> {
             self.out,
             ",\"first_line\":{first},\"last_line\":{last},\"succ\":["
         );
-        let (successors, exits) = self.successors(id);
+        let (successors, hubs) = self.successors(id);
+        let exits = hubs
+            .iter()
+            .any(|&h| self.analysis.cfg.block(h).is_some_and(|b| b.exits));
         for (nth, to) in successors.iter().enumerate() {
             if nth > 0 {
                 self.out.push(b',');
@@ -195,6 +198,10 @@ impl Writer<'_> {
             &self.names,
             self.analysis.summary.defs.row(at),
         );
+        let returned = std::iter::once(&id).chain(&hubs);
+        let mut returned = returned.map(|b| self.analysis.summary.returned.row(b.as_u32()));
+        let returned = returned.find(|r| !r.is_empty()).unwrap_or_default();
+        names_of(self.out, "returned", &self.names, returned);
         names_of(
             self.out,
             "live_in",
@@ -234,15 +241,14 @@ impl Writer<'_> {
         self.analysis.cfg.block(id).is_some_and(|b| b.hub)
     }
 
-    /// The blocks that may follow, hubs replaced by what they stand for, and whether such a hub leads out.
-    fn successors(&mut self, id: BlockId) -> (Vec<BlockId>, bool) {
+    /// The blocks that may follow, hubs replaced by what they stand for, and these hubs.
+    fn successors(&mut self, id: BlockId) -> (Vec<BlockId>, Vec<BlockId>) {
         let cfg = &self.analysis.cfg;
         self.stamp += 1;
         self.seen.resize(cfg.len().max(self.names.len()), 0);
-        let (mut found, mut exits) = (Vec::new(), false);
+        let (mut found, mut hubs) = (Vec::new(), Vec::new());
         let mut work = vec![id];
         while let Some(from) = work.pop() {
-            exits |= from != id && cfg.block(from).is_some_and(|b| b.exits);
             for edge in cfg.out(from) {
                 let Some(seen) = self.seen.get_mut(edge.to.index()) else {
                     continue;
@@ -251,13 +257,14 @@ impl Writer<'_> {
                     continue;
                 }
                 if cfg.block(edge.to).is_some_and(|b| b.hub) {
+                    hubs.push(edge.to);
                     work.push(edge.to);
                 } else {
                     found.push(edge.to);
                 }
             }
         }
-        (found, exits)
+        (found, hubs)
     }
 
     /// The lines of the first and of the last statement that does something.

@@ -1,0 +1,275 @@
+//! Inline assembly of other languages, checked alone.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use ptx_ir::{Code, Diagnostic, Span};
+use ptx_isa::{PtxVersion, ScalarType, Target};
+
+use crate::error::{Error, Kind};
+use crate::fragment::{Fragment, Report};
+use crate::function::FunctionBuilder;
+use crate::module::ModuleBuilder;
+use crate::template::{AsmStyle, Substitute};
+use crate::writer::Mention;
+
+/// An operand of inline assembly, as its constraint says it: a register of a type that is written, read or both, or a text that
+/// is put in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AsmOperand {
+    name: String,
+    role: Role,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Role {
+    Register {
+        ty: ScalarType,
+        is_input: bool,
+        is_output: bool,
+    },
+    Same(usize),
+    Text(String),
+}
+
+impl AsmOperand {
+    fn new(role: Role) -> Self {
+        let name = String::new();
+        Self { name, role }
+    }
+
+    fn register(ty: ScalarType, is_input: bool, is_output: bool) -> Self {
+        Self::new(Role::Register {
+            ty,
+            is_input,
+            is_output,
+        })
+    }
+
+    /// A register that is read: `"r"`.
+    pub fn input(ty: ScalarType) -> Self {
+        Self::register(ty, true, false)
+    }
+
+    /// A register that is written: `"=r"`.
+    pub fn output(ty: ScalarType) -> Self {
+        Self::register(ty, false, true)
+    }
+
+    /// A register that is read and written: `"+r"`.
+    pub fn in_out(ty: ScalarType) -> Self {
+        Self::register(ty, true, true)
+    }
+
+    /// An input in the register of an output: `"0"`.
+    pub fn same_as(output: usize) -> Self {
+        Self::new(Role::Same(output))
+    }
+
+    /// A constant: `"n"(16)`.
+    pub fn constant(value: i64) -> Self {
+        Self::new(Role::Text(value.to_string()))
+    }
+
+    /// A part of the text that is known when it is compiled: `"C"("rn")`.
+    pub fn text(text: &str) -> Self {
+        Self::new(Role::Text(text.to_string()))
+    }
+
+    /// With a name, for `%[name]` and `{name}`.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        self.name = name.to_string();
+        self
+    }
+
+    /// A register by its constraint: `=` or `+` for what is written, `&`, and a letter.
+    ///
+    /// | letter | register |
+    /// |---|---|
+    /// | `b` | `.pred` (LLVM alone) |
+    /// | `h`, `c` (LLVM alone) | `.b16` |
+    /// | `r` | `.b32` |
+    /// | `l` | `.b64` |
+    /// | `q` | `.b128` |
+    /// | `f` | `.f32` |
+    /// | `d` | `.f64` |
+    /// | a number | that of an output |
+    ///
+    /// `n` and `C` have a value: [`constant`](Self::constant) and [`text`](Self::text) say it.
+    pub fn from_constraint(constraint: &str) -> Result<Self, Error> {
+        let letters = constraint.trim_start_matches(['=', '+', '&']);
+        let (is_output, is_both) = (constraint.contains('='), constraint.contains('+'));
+        let ty = match letters {
+            "b" => ScalarType::Pred,
+            "h" | "c" => ScalarType::B16,
+            "r" => ScalarType::B32,
+            "l" => ScalarType::B64,
+            "q" => ScalarType::B128,
+            "f" => ScalarType::F32,
+            "d" => ScalarType::F64,
+            _ => {
+                return match constraint.parse() {
+                    Ok(output) => Ok(Self::same_as(output)),
+                    Err(_) => Err(Error::new(
+                        Kind::Spelling,
+                        format!("`{constraint}` is no constraint of a register"),
+                        "one of `b h c r l q f d`, behind `=` or `+` for outputs, or the number of an output; `constant` and `text` for `n` and `C`",
+                    )),
+                };
+            }
+        };
+        Ok(Self::register(
+            ty,
+            is_both || !is_output,
+            is_both || is_output,
+        ))
+    }
+}
+
+/// Checks statements as text alone: `{name}` stands for a register of the type that is given with the name.
+/// [`check_inline_asm`] takes the texts of CUDA C++ and LLVM.
+///
+/// ```
+/// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
+/// let check = |text| ptx_build::check_asm(PtxVersion::new(8, 0), Target::Sm80, text, &[("d", T::F32), ("a", T::F32)]);
+/// assert_eq!(check("sin.approx.f32 {d}, {a};").unwrap().writes, ["d"]);
+/// assert!(check("sin.approx.f64 {d}, {a};").is_err());
+/// ```
+pub fn check_asm(
+    version: PtxVersion,
+    target: Target,
+    text: &str,
+    operands: &[(&str, ScalarType)],
+) -> Result<Report, Error> {
+    let operand = |(name, ty): &(&str, ScalarType)| AsmOperand::in_out(*ty).named(name);
+    let operands: Vec<AsmOperand> = operands.iter().map(operand).collect();
+    check_inline_asm(version, target, AsmStyle::Braces, text, &operands)
+}
+
+/// Checks the text of an `asm` statement of CUDA C++ or LLVM IR for a target, with its operands as its constraints say them. The
+/// report names them as the text does (`%0`, `$0`; by their names in braces), and so do errors, whose spans stand in the text
+/// as it was given. An input that is written is an error: the compiler takes it for unchanged.
+///
+/// ```
+/// # use ptx_build::{AsmOperand, AsmStyle, check_inline_asm};
+/// # use ptx_isa::{PtxVersion, Target};
+/// let check = |text| {
+///     let operands = [AsmOperand::from_constraint("=r")?, AsmOperand::from_constraint("l")?];
+///     check_inline_asm(PtxVersion::new(8, 0), Target::Sm80, AsmStyle::Cuda, text, &operands)
+/// };
+/// let report = check("{ .reg .b64 t; cvta.to.global.u64 t, %1;\n\tld.global.nc.b32 %0, [t]; }")?;
+/// assert_eq!((report.reads, report.writes), (vec!["%1".into(), "t".into()], vec!["t".into(), "%0".into()]));
+/// let text = "ld.global.nc.b32 %0, [%1]; add.f64 %0, %0, 1;";
+/// let wrong = check(text).unwrap_err();
+/// assert_eq!(wrong.diagnostics()[0].span.of(text.as_bytes()), b"%0");
+/// # Ok::<(), ptx_build::Error>(())
+/// ```
+pub fn check_inline_asm(
+    version: PtxVersion,
+    target: Target,
+    style: AsmStyle,
+    text: &str,
+    operands: &[AsmOperand],
+) -> Result<Report, Error> {
+    let mut module = ModuleBuilder::new(version, target);
+    // In a function and not a kernel, as inline assembly may stand in both.
+    let mut function = module.func("$asm")?;
+    let checked = check(&mut function, style, text, operands);
+    function.finish()?;
+    checked
+}
+
+fn check(
+    function: &mut FunctionBuilder<'_>,
+    style: AsmStyle,
+    template: &str,
+    operands: &[AsmOperand],
+) -> Result<Report, Error> {
+    // A stem that no text has, so that nothing in it is taken for an operand.
+    let mut stem = String::from("%operand");
+    let texts = |stem: &str| {
+        let mut texts = operands.iter().filter_map(|o| match &o.role {
+            Role::Text(text) => Some(text),
+            _ => None,
+        });
+        template.contains(stem) || texts.any(|t| t.contains(stem))
+    };
+    while texts(&stem) {
+        stem.push('_');
+    }
+    let mut fragment = Fragment {
+        style,
+        template,
+        operands: Vec::new(),
+    };
+    let mut names = Vec::new();
+    for (i, operand) in operands.iter().enumerate() {
+        let (text, is_unique) = match &operand.role {
+            Role::Register { .. } => (format!("{stem}{i}_"), true),
+            Role::Same(output) => (same(operands, *output, &stem)?, true),
+            Role::Text(text) => (text.clone(), false),
+        };
+        names.push(text.clone());
+        fragment.operands.push(Substitute {
+            name: operand.name.clone(),
+            text,
+            is_unique,
+        });
+    }
+    let mut mentions = Vec::new();
+    for (name, operand) in names.iter().zip(operands) {
+        if let Role::Register { ty, .. } = operand.role {
+            mentions.push(Mention::Reg(mentions.len() as u32));
+            function
+                .named_reg(ty, name)
+                .map_err(|e| e.renamed(|text| fragment.renamed(text)))?;
+        }
+    }
+    function.body.mentions = mentions;
+    let filled = fragment.fill(0)?;
+    let judged = function.judge_fragment(&fragment, &filled)?;
+    for (i, operand) in operands.iter().enumerate() {
+        let called = names.get(i).map_or(String::new(), |n| fragment.called(n));
+        let is_tied = operands.iter().any(|o| o.role == Role::Same(i));
+        let is_read_only = matches!(
+            operand.role,
+            Role::Register {
+                is_output: false,
+                ..
+            }
+        );
+        if is_read_only
+            && !is_tied
+            && let Some((_, span)) = judged.writes.iter().find(|w| w.0 == called)
+        {
+            return Err(written(template, &called, *span));
+        }
+    }
+    let again = fragment.fill(1)?;
+    let mut report = judged.report;
+    report.repeatable = function.is_repeatable(&filled, &again);
+    Ok(report)
+}
+
+/// What stands for an input that is in the register of an output.
+fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, Error> {
+    match operands.get(output).map(|o| &o.role) {
+        Some(Role::Register {
+            is_output: true, ..
+        }) => Ok(format!("{stem}{output}_")),
+        _ => Err(Error::new(
+            Kind::Argument,
+            format!("an operand is to be in the register of operand {output}, which is no output"),
+            "outputs come first and count from 0",
+        )),
+    }
+}
+
+fn written(template: &str, operand: &str, span: Span) -> Error {
+    let message = format!("`{operand}` is an input, and written here");
+    let mut found = Diagnostic::error(Code::OperandKind, span, message);
+    found.help = Some("make it an output that is read too, with `+`, or copy it first".into());
+    Error::illegal(template.to_string(), [found].into())
+}

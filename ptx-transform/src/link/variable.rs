@@ -1,0 +1,79 @@
+//! The type of a variable that several modules have.
+
+use alloc::vec::Vec;
+
+use ptx_ir::{Declarator, Module, Operand, TypeName};
+use ptx_isa::{ScalarType, StateSpace};
+
+use super::globals::{Global, What};
+use crate::debug::integer;
+
+/// What is known of a variable.
+pub(super) struct Variable<'m> {
+    module: &'m Module,
+    pub(super) space: StateSpace,
+    ty: TypeName,
+    vector: u8,
+    align: Operand,
+    declarator: &'m Declarator,
+}
+
+impl<'m> Variable<'m> {
+    pub(super) fn of(module: &'m Module, global: &Global) -> Option<Self> {
+        let What::Variable(id, i) = global.what else {
+            return None;
+        };
+        let decl = module.declarations.decls.get(id)?;
+        Some(Self {
+            module,
+            space: decl.space,
+            ty: decl.ty,
+            vector: decl.vector,
+            align: decl.align,
+            declarator: module.declarations.declarators(id).get(i)?,
+        })
+    }
+
+    fn dims(&self) -> Vec<i64> {
+        let dims = self.module.pool.slice(self.declarator.dims);
+        let mut sizes = sizes(self.module, dims);
+        // The initialiser says how many there are.
+        if let Some(first @ 0) = sizes.first_mut()
+            && let Operand::Vector(list) = self.declarator.init
+        {
+            *first = self.module.pool.list(list).len() as i64;
+        }
+        sizes
+    }
+
+    /// Its size in bytes; `None` where it is open.
+    pub(super) fn size(&self) -> Option<i64> {
+        let element = i64::from(self.ty.known()?.bits() / 8) * i64::from(self.vector);
+        let bytes = self.dims().into_iter().fold(element, i64::saturating_mul);
+        (bytes > 0).then_some(bytes)
+    }
+
+    pub(super) fn alignment(&self) -> i64 {
+        alignment(self.module, self.align, self.ty, self.vector)
+    }
+
+    /// Whether two have one type.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        let (a, b) = (self.dims(), other.dims());
+        let open = |n: &i64| *n == 0;
+        let first =
+            a.first() == b.first() || a.first().is_some_and(open) || b.first().is_some_and(open);
+        let type_of = |v: &Self| (v.ty, v.vector);
+        type_of(self) == type_of(other) && first && a.len() == b.len() && a.get(1..) == b.get(1..)
+    }
+}
+
+pub(super) fn sizes(module: &Module, dims: &[Operand]) -> Vec<i64> {
+    let size = |d: &Operand| integer(&module.pool, *d).unwrap_or(0);
+    dims.iter().map(size).collect()
+}
+
+pub(super) fn alignment(module: &Module, align: Operand, ty: TypeName, vector: u8) -> i64 {
+    let natural = || i64::from(ty.known().map_or(8, ScalarType::bits) / 8) * i64::from(vector);
+    integer(&module.pool, align).unwrap_or_else(natural)
+}
