@@ -43,6 +43,34 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(103)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(2, TokenSet(104)), Cond::Holds(5, TokenSet(103))]),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(105)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::Not(&Cond::Filled(2)),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -71,7 +99,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -100,7 +128,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(104)),
+                    Cond::Holds(3, TokenSet(107)),
                     Cond::Holds(5, TokenSet(36)),
                 ),
                 ptxas: false,
@@ -116,18 +144,25 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::Holds(5, TokenSet(105)),
+                    Cond::Holds(5, TokenSet(108)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7ffffffffffe, "sm_11")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(106))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(109))]),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(3, TokenSet(110)), Cond::Holds(5, TokenSet(103))]),
+                    &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")],
                 ),
                 ptxas: false,
             },
@@ -155,7 +190,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 56, 57],
-        accepted: TokenSet(108),
+        accepted: TokenSet(112),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -175,6 +210,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -200,7 +242,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -221,21 +263,35 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::All(&[Cond::Holds(3, TokenSet(109)), Cond::Holds(4, TokenSet(75))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(113)), Cond::Holds(4, TokenSet(75))]),
                     Cond::Operand(3, OperandTest::Floating),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(109)),
+                    Cond::Holds(3, TokenSet(113)),
                     Cond::Operand(3, OperandTest::Immediate),
                     Cond::Not(&Cond::Operand(3, OperandTest::Floating)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7ffffffffffe, "sm_11")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(4, TokenSet(75)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(2, TokenSet(104)), Cond::Holds(4, TokenSet(75))]),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -262,7 +318,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 58, 59],
-        accepted: TokenSet(112),
+        accepted: TokenSet(116),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -282,6 +338,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -307,7 +370,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -354,7 +417,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 58, 60],
-        accepted: TokenSet(114),
+        accepted: TokenSet(118),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -374,6 +437,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -399,7 +469,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -424,7 +494,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(115)),
+                    Cond::Holds(1, TokenSet(119)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -453,7 +523,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 61, 3, 60],
-        accepted: TokenSet(116),
+        accepted: TokenSet(120),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -476,6 +546,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -508,7 +585,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -537,7 +614,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(115)),
+                    Cond::Holds(1, TokenSet(119)),
                     &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -566,7 +643,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 62],
-        accepted: TokenSet(118),
+        accepted: TokenSet(122),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -591,6 +668,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -623,7 +707,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -674,7 +758,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 63],
-        accepted: TokenSet(120),
+        accepted: TokenSet(124),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -699,6 +783,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -731,7 +822,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -782,7 +873,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 64],
-        accepted: TokenSet(122),
+        accepted: TokenSet(126),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
@@ -805,6 +896,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -837,7 +935,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -889,7 +987,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 65],
-        accepted: TokenSet(124),
+        accepted: TokenSet(128),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
@@ -912,6 +1010,13 @@ pub(crate) static FORMS: [Form; 25] = [
                     Cond::Operand(1, OperandTest::Unified),
                     Cond::Holds(2, TokenSet(102)),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -944,7 +1049,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -995,7 +1100,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 66, 19, 3, 67, 68],
-        accepted: TokenSet(127),
+        accepted: TokenSet(130),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1043,7 +1148,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1076,7 +1181,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 66, 69, 20, 3, 70, 71],
-        accepted: TokenSet(130),
+        accepted: TokenSet(133),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1124,7 +1229,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1157,7 +1262,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 66, 69, 20, 3, 67, 72],
-        accepted: TokenSet(132),
+        accepted: TokenSet(135),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1205,7 +1310,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1238,7 +1343,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 74, 3, 55],
-        accepted: TokenSet(134),
+        accepted: TokenSet(137),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1252,6 +1357,34 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(103)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(2, TokenSet(104)), Cond::Holds(5, TokenSet(103))]),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(5, TokenSet(105)),
+                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Not(&Cond::Filled(2)),
@@ -1282,7 +1415,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1320,18 +1453,25 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::Holds(5, TokenSet(105)),
+                    Cond::Holds(5, TokenSet(108)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7ffffffffffe, "sm_11")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(106))]),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(109))]),
                     &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(3, TokenSet(110)), Cond::Holds(5, TokenSet(103))]),
+                    &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")],
                 ),
                 ptxas: false,
             },
@@ -1357,7 +1497,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 62],
-        accepted: TokenSet(135),
+        accepted: TokenSet(138),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1373,6 +1513,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Not(&Cond::Filled(2)),
@@ -1403,7 +1550,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1452,7 +1599,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 63],
-        accepted: TokenSet(136),
+        accepted: TokenSet(139),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1468,6 +1615,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Not(&Cond::Filled(2)),
@@ -1498,7 +1652,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1547,7 +1701,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 64],
-        accepted: TokenSet(137),
+        accepted: TokenSet(140),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1563,6 +1717,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Not(&Cond::Filled(2)),
@@ -1593,7 +1754,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1642,7 +1803,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 65],
-        accepted: TokenSet(138),
+        accepted: TokenSet(141),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1658,6 +1819,13 @@ pub(crate) static FORMS: [Form; 25] = [
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(2, TokenSet(104)),
+                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                ),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(
                     Cond::Not(&Cond::Filled(2)),
@@ -1688,7 +1856,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1737,7 +1905,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 66, 19, 3, 67, 68],
-        accepted: TokenSet(139),
+        accepted: TokenSet(142),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1780,7 +1948,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1811,7 +1979,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 66, 69, 20, 3, 70, 71],
-        accepted: TokenSet(140),
+        accepted: TokenSet(143),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1854,7 +2022,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1885,7 +2053,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 66, 69, 20, 3, 67, 72],
-        accepted: TokenSet(141),
+        accepted: TokenSet(144),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1928,7 +2096,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1959,7 +2127,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 78, 79],
-        accepted: TokenSet(143),
+        accepted: TokenSet(146),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2007,7 +2175,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 80, 81],
-        accepted: TokenSet(144),
+        accepted: TokenSet(147),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2055,7 +2223,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 82, 83],
-        accepted: TokenSet(145),
+        accepted: TokenSet(148),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2103,7 +2271,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 19, 84],
-        accepted: TokenSet(146),
+        accepted: TokenSet(149),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2151,7 +2319,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[85, 86, 87, 88, 19, 89],
-        accepted: TokenSet(149),
+        accepted: TokenSet(152),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2164,7 +2332,7 @@ pub(crate) static FORMS: [Form; 25] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(115))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(119))),
                 ptxas: false,
             },
             Rule {

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(150),
+        accepted: TokenSet(153),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Whole, Role::Use)
@@ -103,7 +103,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[91, 90, 92],
-        accepted: TokenSet(152),
+        accepted: TokenSet(155),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -151,7 +151,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[93, 90, 94],
-        accepted: TokenSet(155),
+        accepted: TokenSet(158),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -298,7 +298,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[91, 92],
-        accepted: TokenSet(156),
+        accepted: TokenSet(159),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -346,7 +346,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[93, 94],
-        accepted: TokenSet(157),
+        accepted: TokenSet(160),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -431,7 +431,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[95, 90],
-        accepted: TokenSet(159),
+        accepted: TokenSet(162),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -476,7 +476,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[96, 90],
-        accepted: TokenSet(161),
+        accepted: TokenSet(164),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -521,7 +521,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[97, 48],
-        accepted: TokenSet(163),
+        accepted: TokenSet(166),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -531,14 +531,14 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(164)),
+                    Cond::Holds(0, TokenSet(167)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -569,7 +569,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[98, 99, 100],
-        accepted: TokenSet(166),
+        accepted: TokenSet(169),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -601,7 +601,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[47, 101, 100],
-        accepted: TokenSet(168),
+        accepted: TokenSet(171),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -633,7 +633,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 47, 103, 100],
-        accepted: TokenSet(171),
+        accepted: TokenSet(174),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -674,7 +674,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[104, 103],
-        accepted: TokenSet(173),
+        accepted: TokenSet(176),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -684,7 +684,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(174)),
+                    Cond::Holds(0, TokenSet(177)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -714,7 +714,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 48],
-        accepted: TokenSet(175),
+        accepted: TokenSet(178),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -752,7 +752,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[46, 98, 48],
-        accepted: TokenSet(176),
+        accepted: TokenSet(179),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
@@ -793,7 +793,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[105, 98, 99, 100],
-        accepted: TokenSet(178),
+        accepted: TokenSet(181),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -831,7 +831,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[105, 47, 101, 100],
-        accepted: TokenSet(179),
+        accepted: TokenSet(182),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -869,7 +869,7 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[106],
-        accepted: TokenSet(180),
+        accepted: TokenSet(183),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -879,7 +879,7 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(115)),
+                    Cond::Holds(0, TokenSet(119)),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -910,12 +910,12 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[104],
-        accepted: TokenSet(181),
+        accepted: TokenSet(184),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(182))),
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(185))),
                 ptxas: true,
             },
             Rule {

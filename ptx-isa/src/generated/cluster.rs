@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[107],
-        accepted: TokenSet(183),
+        accepted: TokenSet(186),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -30,7 +30,7 @@ pub(crate) static FORMS: [Form; 5] = [
                 kind: EffectKind::Side,
             },
             Effect {
-                when: Cond::Holds(0, TokenSet(184)),
+                when: Cond::Holds(0, TokenSet(187)),
                 kind: EffectKind::Fence,
             },
         ],
@@ -44,7 +44,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[108, 8, 109, 60],
-        accepted: TokenSet(186),
+        accepted: TokenSet(189),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -99,7 +99,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[110, 94, 60],
-        accepted: TokenSet(188),
+        accepted: TokenSet(191),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -121,7 +121,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 38, 60],
-        accepted: TokenSet(191),
+        accepted: TokenSet(194),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -146,7 +146,7 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[113, 38, 60],
-        accepted: TokenSet(193),
+        accepted: TokenSet(196),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 115, 116, 117],
-        accepted: TokenSet(198),
+        accepted: TokenSet(201),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -26,27 +26,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(201)),
                     Cond::Holds(3, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Holds(3, TokenSet(204)),
+                    Cond::Holds(0, TokenSet(204)),
+                    Cond::Holds(3, TokenSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(126))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Holds(3, TokenSet(207)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(105))),
                 ptxas: false,
             },
             Rule {
@@ -55,9 +55,13 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(106)),
+                    Cond::Holds(3, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -73,7 +77,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 118, 115, 116, 117],
-        accepted: TokenSet(205),
+        accepted: TokenSet(208),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -86,27 +90,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(201)),
                     Cond::Holds(4, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Holds(4, TokenSet(204)),
+                    Cond::Holds(0, TokenSet(204)),
+                    Cond::Holds(4, TokenSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(126))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Holds(4, TokenSet(207)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(105))),
                 ptxas: false,
             },
             Rule {
@@ -115,9 +119,13 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -133,7 +141,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 115, 119],
-        accepted: TokenSet(198),
+        accepted: TokenSet(201),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -149,27 +157,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(201)),
                     Cond::Holds(2, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Holds(2, TokenSet(204)),
+                    Cond::Holds(0, TokenSet(204)),
+                    Cond::Holds(2, TokenSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(126))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Holds(2, TokenSet(207)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(105))),
                 ptxas: false,
             },
             Rule {
@@ -178,9 +186,13 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(106)),
+                    Cond::Holds(2, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -196,7 +208,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 118, 115, 119],
-        accepted: TokenSet(205),
+        accepted: TokenSet(208),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -215,27 +227,27 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(201)),
                     Cond::Holds(3, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Holds(3, TokenSet(204)),
+                    Cond::Holds(0, TokenSet(204)),
+                    Cond::Holds(3, TokenSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(126))),
+                kind: RuleKind::Require(
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Holds(3, TokenSet(207)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(105))),
                 ptxas: false,
             },
             Rule {
@@ -244,9 +256,13 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(106)),
+                    Cond::Holds(3, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -262,7 +278,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119],
-        accepted: TokenSet(206),
+        accepted: TokenSet(209),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -279,7 +295,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(106)),
+                    Cond::Holds(0, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -297,7 +313,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[120, 121],
-        accepted: TokenSet(206),
+        accepted: TokenSet(209),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -312,7 +328,7 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(106)),
+                    Cond::Holds(0, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -330,7 +346,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[115, 120, 68],
-        accepted: TokenSet(208),
+        accepted: TokenSet(211),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -345,9 +361,13 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
         ],
@@ -363,7 +383,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 62, 123],
-        accepted: TokenSet(211),
+        accepted: TokenSet(214),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -373,7 +393,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(117)),
+                    Cond::Holds(3, TokenSet(121)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -383,20 +403,24 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
+                    Cond::Holds(3, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(212))),
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(215))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(213)))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(216)))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
@@ -416,7 +440,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 62, 123],
-        accepted: TokenSet(214),
+        accepted: TokenSet(217),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -429,7 +453,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(117)),
+                    Cond::Holds(4, TokenSet(121)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -439,20 +463,24 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
+                    Cond::Holds(4, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(212))),
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Not(&Cond::Holds(4, TokenSet(215))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(213)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(216)))),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
@@ -472,7 +500,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 64, 124],
-        accepted: TokenSet(216),
+        accepted: TokenSet(219),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -492,15 +520,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
+                    Cond::Holds(2, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(212))),
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Not(&Cond::Holds(2, TokenSet(215))),
                 ),
                 ptxas: false,
             },
@@ -521,7 +549,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 64, 124],
-        accepted: TokenSet(217),
+        accepted: TokenSet(220),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -545,15 +573,15 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(199)),
-                    Cond::Holds(0, TokenSet(200)),
+                    Cond::Holds(3, TokenSet(202)),
+                    Cond::Holds(0, TokenSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(203)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(212))),
+                    Cond::Holds(0, TokenSet(206)),
+                    Cond::Not(&Cond::Holds(3, TokenSet(215))),
                 ),
                 ptxas: false,
             },
@@ -574,7 +602,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 125, 62],
-        accepted: TokenSet(219),
+        accepted: TokenSet(222),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -585,10 +613,16 @@ pub(crate) static FORMS: [Form; 23] = [
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -601,7 +635,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 125, 62],
-        accepted: TokenSet(220),
+        accepted: TokenSet(223),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -615,10 +649,16 @@ pub(crate) static FORMS: [Form; 23] = [
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -631,7 +671,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 125, 64],
-        accepted: TokenSet(221),
+        accepted: TokenSet(224),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -658,7 +698,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 125, 64],
-        accepted: TokenSet(222),
+        accepted: TokenSet(225),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -689,7 +729,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 126, 63],
-        accepted: TokenSet(224),
+        accepted: TokenSet(227),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -701,6 +741,10 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::REG),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
@@ -725,7 +769,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 126, 63],
-        accepted: TokenSet(225),
+        accepted: TokenSet(228),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -740,6 +784,10 @@ pub(crate) static FORMS: [Form; 23] = [
                 .mark(Marks::NOT),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
                 ptxas: false,
@@ -764,7 +812,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 127, 65],
-        accepted: TokenSet(227),
+        accepted: TokenSet(230),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -791,7 +839,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 127, 65],
-        accepted: TokenSet(228),
+        accepted: TokenSet(231),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -822,7 +870,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 128],
-        accepted: TokenSet(230),
+        accepted: TokenSet(233),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -842,9 +890,13 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(117)),
+                    Cond::Holds(2, TokenSet(121)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
@@ -864,7 +916,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 128],
-        accepted: TokenSet(231),
+        accepted: TokenSet(234),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -887,9 +939,13 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(117)),
+                    Cond::Holds(3, TokenSet(121)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
@@ -909,7 +965,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 129],
-        accepted: TokenSet(233),
+        accepted: TokenSet(236),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -929,7 +985,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(121)),
+                    Cond::Holds(1, TokenSet(125)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
@@ -951,7 +1007,7 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 129],
-        accepted: TokenSet(234),
+        accepted: TokenSet(237),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def)
@@ -975,7 +1031,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(121)),
+                    Cond::Holds(2, TokenSet(125)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,

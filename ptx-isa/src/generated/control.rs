@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(235),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
         rules: &[Rule {
@@ -44,7 +44,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(235),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("index", 0, Within::Whole, Role::Use)
@@ -76,7 +76,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(235),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -116,7 +116,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(235),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -163,7 +163,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(235),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
@@ -210,7 +210,7 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(235),
+        accepted: TokenSet(238),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[131, 89],
-        accepted: TokenSet(237),
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -30,7 +30,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(238)),
+                    Cond::Holds(1, TokenSet(241)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -51,7 +51,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[132, 89],
-        accepted: TokenSet(237),
+        accepted: TokenSet(240),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -65,7 +65,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(238)),
+                    Cond::Holds(1, TokenSet(241)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -92,7 +92,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[131, 89],
-        accepted: TokenSet(237),
+        accepted: TokenSet(240),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -106,7 +106,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(238)),
+                    Cond::Holds(1, TokenSet(241)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -127,7 +127,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[132, 89],
-        accepted: TokenSet(237),
+        accepted: TokenSet(240),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -141,7 +141,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(238)),
+                    Cond::Holds(1, TokenSet(241)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -168,7 +168,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[131, 89],
-        accepted: TokenSet(237),
+        accepted: TokenSet(240),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -183,7 +183,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(238)),
+                    Cond::Holds(1, TokenSet(241)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -204,7 +204,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[132, 89],
-        accepted: TokenSet(237),
+        accepted: TokenSet(240),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -219,7 +219,7 @@ pub(crate) static FORMS: [Form; 6] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(238)),
+                    Cond::Holds(1, TokenSet(241)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,

@@ -16,8 +16,8 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[133, 134],
-        accepted: TokenSet(240),
-        ignored: TokenSet(241),
+        accepted: TokenSet(243),
+        ignored: TokenSet(244),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
@@ -38,7 +38,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[134],
-        accepted: TokenSet(204),
+        accepted: TokenSet(207),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[135, 115, 136, 68],
-        accepted: TokenSet(244),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -70,12 +70,16 @@ pub(crate) static FORMS: [Form; 58] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(245)), Cond::Holds(0, TokenSet(246))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(248)), Cond::Holds(0, TokenSet(249))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -93,7 +97,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[135, 115, 137],
-        accepted: TokenSet(248),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -104,10 +108,16 @@ pub(crate) static FORMS: [Form; 58] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -120,7 +130,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[135, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -143,7 +153,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 136, 68],
-        accepted: TokenSet(244),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -152,12 +162,16 @@ pub(crate) static FORMS: [Form; 58] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(245)), Cond::Holds(0, TokenSet(246))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(248)), Cond::Holds(0, TokenSet(249))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -175,7 +189,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 137],
-        accepted: TokenSet(248),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -186,10 +200,16 @@ pub(crate) static FORMS: [Form; 58] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -202,7 +222,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -225,7 +245,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 136, 68],
-        accepted: TokenSet(244),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -234,12 +254,16 @@ pub(crate) static FORMS: [Form; 58] = [
         ],
         rules: &[
             Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(245)), Cond::Holds(0, TokenSet(246))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(248)), Cond::Holds(0, TokenSet(249))]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -257,7 +281,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 137],
-        accepted: TokenSet(248),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -268,10 +292,16 @@ pub(crate) static FORMS: [Form; 58] = [
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -284,7 +314,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -307,7 +337,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 136, 68],
-        accepted: TokenSet(244),
+        accepted: TokenSet(247),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -331,7 +361,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 137],
-        accepted: TokenSet(248),
+        accepted: TokenSet(251),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -361,7 +391,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -385,7 +415,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 136, 68],
-        accepted: TokenSet(250),
+        accepted: TokenSet(253),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -394,6 +424,10 @@ pub(crate) static FORMS: [Form; 58] = [
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
@@ -415,7 +449,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 136, 68],
-        accepted: TokenSet(244),
+        accepted: TokenSet(247),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -423,10 +457,16 @@ pub(crate) static FORMS: [Form; 58] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -439,7 +479,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -463,7 +503,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -486,7 +526,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 68],
-        accepted: TokenSet(253),
+        accepted: TokenSet(256),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -496,7 +536,7 @@ pub(crate) static FORMS: [Form; 58] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Holds(0, TokenSet(257)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -521,7 +561,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -531,7 +571,7 @@ pub(crate) static FORMS: [Form; 58] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Holds(0, TokenSet(257)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -546,9 +586,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(255)),
-                        Cond::Holds(0, TokenSet(245)),
-                        Cond::Holds(0, TokenSet(246)),
+                        Cond::Holds(0, TokenSet(258)),
+                        Cond::Holds(0, TokenSet(248)),
+                        Cond::Holds(0, TokenSet(249)),
                     ]),
                     &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -567,7 +607,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -596,7 +636,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(106),
+        accepted: TokenSet(109),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -625,7 +665,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 68],
-        accepted: TokenSet(256),
+        accepted: TokenSet(259),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -648,16 +688,22 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 68],
-        accepted: TokenSet(256),
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -670,7 +716,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(106),
+        accepted: TokenSet(109),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -692,16 +738,22 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 68],
-        accepted: TokenSet(256),
+        accepted: TokenSet(259),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -714,7 +766,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(106),
+        accepted: TokenSet(109),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -736,7 +788,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 68],
-        accepted: TokenSet(258),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -744,6 +796,10 @@ pub(crate) static FORMS: [Form; 58] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
@@ -757,7 +813,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(259)),
+                    Cond::Holds(2, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -775,7 +831,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 144, 68],
-        accepted: TokenSet(261),
+        accepted: TokenSet(264),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -783,10 +839,16 @@ pub(crate) static FORMS: [Form; 58] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -799,7 +861,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(106),
+        accepted: TokenSet(109),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -822,7 +884,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 68],
-        accepted: TokenSet(258),
+        accepted: TokenSet(261),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -830,6 +892,10 @@ pub(crate) static FORMS: [Form; 58] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
                 ptxas: false,
@@ -843,7 +909,7 @@ pub(crate) static FORMS: [Form; 58] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(259)),
+                    Cond::Holds(2, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -861,7 +927,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 144, 68],
-        accepted: TokenSet(261),
+        accepted: TokenSet(264),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -869,10 +935,16 @@ pub(crate) static FORMS: [Form; 58] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -885,7 +957,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(106),
+        accepted: TokenSet(109),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -908,7 +980,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -930,7 +1002,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 68],
-        accepted: TokenSet(253),
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -952,7 +1024,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -961,7 +1033,7 @@ pub(crate) static FORMS: [Form; 58] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Holds(0, TokenSet(257)),
                     Cond::Operand(1, OperandTest::Function),
                 ])),
                 ptxas: true,
@@ -973,9 +1045,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(255)),
-                        Cond::Holds(0, TokenSet(245)),
-                        Cond::Holds(0, TokenSet(246)),
+                        Cond::Holds(0, TokenSet(258)),
+                        Cond::Holds(0, TokenSet(248)),
+                        Cond::Holds(0, TokenSet(249)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -994,7 +1066,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: true,
         slots: &[140, 145, 138],
-        accepted: TokenSet(262),
+        accepted: TokenSet(265),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1003,7 +1075,7 @@ pub(crate) static FORMS: [Form; 58] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Holds(0, TokenSet(257)),
                     Cond::Operand(1, OperandTest::Function),
                 ])),
                 ptxas: true,
@@ -1015,9 +1087,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(255)),
-                        Cond::Holds(0, TokenSet(245)),
-                        Cond::Holds(0, TokenSet(246)),
+                        Cond::Holds(0, TokenSet(258)),
+                        Cond::Holds(0, TokenSet(248)),
+                        Cond::Holds(0, TokenSet(249)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -1036,7 +1108,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1064,7 +1136,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 145, 138],
-        accepted: TokenSet(263),
+        accepted: TokenSet(266),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1086,7 +1158,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1108,7 +1180,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 68],
-        accepted: TokenSet(253),
+        accepted: TokenSet(256),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1130,7 +1202,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(249),
+        accepted: TokenSet(252),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1139,7 +1211,7 @@ pub(crate) static FORMS: [Form; 58] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(254)),
+                    Cond::Holds(0, TokenSet(257)),
                     Cond::Operand(1, OperandTest::Function),
                 ])),
                 ptxas: true,
@@ -1151,9 +1223,9 @@ pub(crate) static FORMS: [Form; 58] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(255)),
-                        Cond::Holds(0, TokenSet(245)),
-                        Cond::Holds(0, TokenSet(246)),
+                        Cond::Holds(0, TokenSet(258)),
+                        Cond::Holds(0, TokenSet(248)),
+                        Cond::Holds(0, TokenSet(249)),
                     ]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
@@ -1172,7 +1244,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1200,7 +1272,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(106),
+        accepted: TokenSet(109),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1228,7 +1300,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1250,7 +1322,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 138],
-        accepted: TokenSet(264),
+        accepted: TokenSet(267),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1272,7 +1344,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1300,7 +1372,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(106),
+        accepted: TokenSet(109),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1328,7 +1400,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 145, 138],
-        accepted: TokenSet(263),
+        accepted: TokenSet(266),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1350,7 +1422,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1372,7 +1444,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1400,7 +1472,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1422,7 +1494,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1450,7 +1522,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1472,7 +1544,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1500,7 +1572,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(252),
+        accepted: TokenSet(255),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1522,7 +1594,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(126),
+        accepted: TokenSet(105),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1550,7 +1622,7 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 68],
-        accepted: TokenSet(265),
+        accepted: TokenSet(268),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),

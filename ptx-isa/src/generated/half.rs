@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[146, 115, 136, 62],
-        accepted: TokenSet(267),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -43,7 +43,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[146, 115, 136, 63],
-        accepted: TokenSet(268),
+        accepted: TokenSet(271),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -70,7 +70,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[146, 64],
-        accepted: TokenSet(269),
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -97,7 +97,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[146, 65],
-        accepted: TokenSet(270),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -124,7 +124,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 115, 136, 62],
-        accepted: TokenSet(267),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -151,7 +151,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 115, 136, 63],
-        accepted: TokenSet(268),
+        accepted: TokenSet(271),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -178,7 +178,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 64],
-        accepted: TokenSet(269),
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -205,7 +205,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 65],
-        accepted: TokenSet(270),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -232,7 +232,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 115, 136, 62],
-        accepted: TokenSet(267),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -259,7 +259,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 115, 136, 63],
-        accepted: TokenSet(268),
+        accepted: TokenSet(271),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -286,7 +286,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 64],
-        accepted: TokenSet(269),
+        accepted: TokenSet(272),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -313,7 +313,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[147, 65],
-        accepted: TokenSet(270),
+        accepted: TokenSet(273),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -340,7 +340,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[148, 115, 136, 62],
-        accepted: TokenSet(267),
+        accepted: TokenSet(270),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -370,7 +370,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[148, 115, 136, 63],
-        accepted: TokenSet(268),
+        accepted: TokenSet(271),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -400,7 +400,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[148, 115, 149, 62],
-        accepted: TokenSet(272),
+        accepted: TokenSet(275),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -430,7 +430,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[148, 115, 149, 63],
-        accepted: TokenSet(273),
+        accepted: TokenSet(276),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -460,7 +460,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[148, 150, 64],
-        accepted: TokenSet(274),
+        accepted: TokenSet(277),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -490,7 +490,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[148, 150, 65],
-        accepted: TokenSet(275),
+        accepted: TokenSet(278),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -520,7 +520,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: true,
         slots: &[148, 151, 152, 153],
-        accepted: TokenSet(277),
+        accepted: TokenSet(280),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -550,7 +550,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[148, 151, 150, 154],
-        accepted: TokenSet(279),
+        accepted: TokenSet(282),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -580,7 +580,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 62],
-        accepted: TokenSet(280),
+        accepted: TokenSet(283),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -604,7 +604,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 63],
-        accepted: TokenSet(281),
+        accepted: TokenSet(284),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -628,7 +628,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[64],
-        accepted: TokenSet(121),
+        accepted: TokenSet(125),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -652,7 +652,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[65],
-        accepted: TokenSet(123),
+        accepted: TokenSet(127),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -676,7 +676,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 62],
-        accepted: TokenSet(280),
+        accepted: TokenSet(283),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -700,7 +700,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 63],
-        accepted: TokenSet(281),
+        accepted: TokenSet(284),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -724,7 +724,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[64],
-        accepted: TokenSet(121),
+        accepted: TokenSet(125),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -748,7 +748,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[65],
-        accepted: TokenSet(123),
+        accepted: TokenSet(127),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -772,7 +772,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 62],
-        accepted: TokenSet(282),
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -790,7 +790,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(259)),
+                    Cond::Holds(2, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -808,7 +808,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 63],
-        accepted: TokenSet(283),
+        accepted: TokenSet(286),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -826,7 +826,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(259)),
+                    Cond::Holds(2, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -844,7 +844,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[142, 143, 64],
-        accepted: TokenSet(284),
+        accepted: TokenSet(287),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -862,7 +862,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(259)),
+                    Cond::Holds(1, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -880,7 +880,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[142, 143, 65],
-        accepted: TokenSet(285),
+        accepted: TokenSet(288),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -898,7 +898,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(259)),
+                    Cond::Holds(1, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -916,7 +916,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 62],
-        accepted: TokenSet(282),
+        accepted: TokenSet(285),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -934,7 +934,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(259)),
+                    Cond::Holds(2, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -952,7 +952,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 63],
-        accepted: TokenSet(283),
+        accepted: TokenSet(286),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -970,7 +970,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(259)),
+                    Cond::Holds(2, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -988,7 +988,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[142, 143, 64],
-        accepted: TokenSet(284),
+        accepted: TokenSet(287),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1006,7 +1006,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(259)),
+                    Cond::Holds(1, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1024,7 +1024,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[142, 143, 65],
-        accepted: TokenSet(285),
+        accepted: TokenSet(288),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -1042,7 +1042,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(259)),
+                    Cond::Holds(1, TokenSet(262)),
                     &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
@@ -1060,7 +1060,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[141, 154],
-        accepted: TokenSet(286),
+        accepted: TokenSet(289),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1075,7 +1075,7 @@ pub(crate) static FORMS: [Form; 39] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(232)),
+                    Cond::Holds(1, TokenSet(235)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1093,7 +1093,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[141, 155],
-        accepted: TokenSet(287),
+        accepted: TokenSet(290),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1117,7 +1117,7 @@ pub(crate) static FORMS: [Form; 39] = [
         complete: true,
         ptxas: false,
         slots: &[141, 145, 156],
-        accepted: TokenSet(288),
+        accepted: TokenSet(291),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[157],
-        accepted: TokenSet(290),
+        accepted: TokenSet(293),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -30,14 +30,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(291)),
+                    Cond::Holds(0, TokenSet(294)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(292)), Cond::Holds(0, TokenSet(293))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(295)), Cond::Holds(0, TokenSet(296))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -55,7 +55,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[152, 158],
-        accepted: TokenSet(295),
+        accepted: TokenSet(298),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -69,14 +69,14 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(292)), Cond::Holds(1, TokenSet(293))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(295)), Cond::Holds(1, TokenSet(296))]),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(296)),
+                    Cond::Holds(1, TokenSet(299)),
                     &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
@@ -94,7 +94,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[152, 159],
-        accepted: TokenSet(298),
+        accepted: TokenSet(301),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -126,7 +126,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[160],
-        accepted: TokenSet(299),
+        accepted: TokenSet(302),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -158,7 +158,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[161],
-        accepted: TokenSet(300),
+        accepted: TokenSet(303),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -181,7 +181,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(302),
+        accepted: TokenSet(305),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -204,7 +204,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[136, 121],
-        accepted: TokenSet(303),
+        accepted: TokenSet(306),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -227,7 +227,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(302),
+        accepted: TokenSet(305),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -250,7 +250,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[163],
-        accepted: TokenSet(305),
+        accepted: TokenSet(308),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -273,7 +273,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(302),
+        accepted: TokenSet(305),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -297,7 +297,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[163],
-        accepted: TokenSet(305),
+        accepted: TokenSet(308),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
@@ -321,7 +321,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[152, 121],
-        accepted: TokenSet(303),
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -345,7 +345,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[81],
-        accepted: TokenSet(306),
+        accepted: TokenSet(309),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -368,7 +368,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[81],
-        accepted: TokenSet(306),
+        accepted: TokenSet(309),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -392,7 +392,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[152, 121],
-        accepted: TokenSet(303),
+        accepted: TokenSet(306),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -416,7 +416,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(302),
+        accepted: TokenSet(305),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -440,7 +440,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(302),
+        accepted: TokenSet(305),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -450,7 +450,7 @@ pub(crate) static FORMS: [Form; 42] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(238)),
+                    Cond::Holds(0, TokenSet(241)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -475,7 +475,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(302),
+        accepted: TokenSet(305),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -485,7 +485,7 @@ pub(crate) static FORMS: [Form; 42] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(238)),
+                    Cond::Holds(0, TokenSet(241)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -510,7 +510,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[164],
-        accepted: TokenSet(307),
+        accepted: TokenSet(310),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -532,7 +532,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[165],
-        accepted: TokenSet(293),
+        accepted: TokenSet(296),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -563,7 +563,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[166],
-        accepted: TokenSet(300),
+        accepted: TokenSet(303),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -585,7 +585,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[164],
-        accepted: TokenSet(307),
+        accepted: TokenSet(310),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -607,7 +607,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[167],
-        accepted: TokenSet(292),
+        accepted: TokenSet(295),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -639,7 +639,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 165],
-        accepted: TokenSet(308),
+        accepted: TokenSet(311),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -678,7 +678,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[168],
-        accepted: TokenSet(310),
+        accepted: TokenSet(313),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -692,7 +692,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(311)),
+                    Cond::Holds(0, TokenSet(314)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -710,7 +710,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 169],
-        accepted: TokenSet(313),
+        accepted: TokenSet(316),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -724,7 +724,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(314)),
+                    Cond::Holds(1, TokenSet(317)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -749,7 +749,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[167],
-        accepted: TokenSet(292),
+        accepted: TokenSet(295),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -781,7 +781,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 165],
-        accepted: TokenSet(308),
+        accepted: TokenSet(311),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -820,7 +820,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[168],
-        accepted: TokenSet(310),
+        accepted: TokenSet(313),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -834,7 +834,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(311)),
+                    Cond::Holds(0, TokenSet(314)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -852,7 +852,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 169],
-        accepted: TokenSet(313),
+        accepted: TokenSet(316),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -866,7 +866,7 @@ pub(crate) static FORMS: [Form; 42] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(314)),
+                    Cond::Holds(1, TokenSet(317)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -935,7 +935,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[170],
-        accepted: TokenSet(316),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -957,7 +957,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[171, 170],
-        accepted: TokenSet(318),
+        accepted: TokenSet(321),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -1025,7 +1025,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[170],
-        accepted: TokenSet(316),
+        accepted: TokenSet(319),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -1082,7 +1082,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[172, 81],
-        accepted: TokenSet(320),
+        accepted: TokenSet(323),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1105,7 +1105,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[172, 38],
-        accepted: TokenSet(321),
+        accepted: TokenSet(324),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -1128,7 +1128,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174],
-        accepted: TokenSet(306),
+        accepted: TokenSet(309),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -1136,10 +1136,19 @@ pub(crate) static FORMS: [Form; 42] = [
             Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Floating),
+                    Cond::Operand(2, OperandTest::Floating),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1152,7 +1161,7 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174],
-        accepted: TokenSet(306),
+        accepted: TokenSet(309),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
@@ -1162,10 +1171,19 @@ pub(crate) static FORMS: [Form; 42] = [
                 .mark(Marks::EXACT),
             Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Deny(Cond::Any(&[
+                    Cond::Operand(1, OperandTest::Floating),
+                    Cond::Operand(2, OperandTest::Floating),
+                ])),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(323),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -43,7 +43,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(323),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -70,7 +70,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(323),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -97,7 +97,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(323),
+        accepted: TokenSet(326),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -121,7 +121,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[176],
-        accepted: TokenSet(199),
+        accepted: TokenSet(202),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -174,7 +174,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[177, 38],
-        accepted: TokenSet(325),
+        accepted: TokenSet(328),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -211,7 +211,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172, 38],
-        accepted: TokenSet(321),
+        accepted: TokenSet(324),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -235,7 +235,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172, 38],
-        accepted: TokenSet(321),
+        accepted: TokenSet(324),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -259,7 +259,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[176],
-        accepted: TokenSet(199),
+        accepted: TokenSet(202),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -282,7 +282,7 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[178],
-        accepted: TokenSet(326),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

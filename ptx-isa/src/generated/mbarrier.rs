@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[43, 44],
-        accepted: TokenSet(327),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -58,7 +58,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[43, 44],
-        accepted: TokenSet(327),
+        accepted: TokenSet(330),
         ignored: TokenSet(6),
         operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
@@ -95,7 +95,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[179, 180, 181, 44],
-        accepted: TokenSet(329),
+        accepted: TokenSet(332),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -143,7 +143,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[179, 180, 181, 44],
-        accepted: TokenSet(329),
+        accepted: TokenSet(332),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
@@ -191,7 +191,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 43, 44],
-        accepted: TokenSet(330),
+        accepted: TokenSet(333),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -240,21 +240,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -303,7 +303,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 182, 44],
-        accepted: TokenSet(333),
+        accepted: TokenSet(336),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -352,21 +352,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -419,7 +419,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 184, 185, 43, 44],
-        accepted: TokenSet(335),
+        accepted: TokenSet(338),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -502,7 +502,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 43, 44],
-        accepted: TokenSet(330),
+        accepted: TokenSet(333),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -533,7 +533,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -568,7 +568,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 182, 44],
-        accepted: TokenSet(333),
+        accepted: TokenSet(336),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -599,7 +599,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -634,7 +634,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 43, 44],
-        accepted: TokenSet(330),
+        accepted: TokenSet(333),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -683,21 +683,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -739,7 +739,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 186, 44],
-        accepted: TokenSet(336),
+        accepted: TokenSet(339),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -781,21 +781,21 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(331))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
                     &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -841,7 +841,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 184, 185, 43, 44],
-        accepted: TokenSet(335),
+        accepted: TokenSet(338),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -917,7 +917,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[43, 95, 180, 44],
-        accepted: TokenSet(330),
+        accepted: TokenSet(333),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -948,7 +948,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(142)),
+                    Cond::Holds(1, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -983,7 +983,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[186, 95, 180, 44],
-        accepted: TokenSet(336),
+        accepted: TokenSet(339),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("state", 0, Within::Whole, Role::Def)
@@ -1007,7 +1007,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(142)),
+                    Cond::Holds(1, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1046,7 +1046,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(338),
+        accepted: TokenSet(341),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1090,14 +1090,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1136,7 +1136,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(338),
+        accepted: TokenSet(341),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1181,14 +1181,14 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1231,7 +1231,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(338),
+        accepted: TokenSet(341),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1272,7 +1272,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1311,7 +1311,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(338),
+        accepted: TokenSet(341),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("waitComplete", 0, Within::Whole, Role::Def)
@@ -1352,7 +1352,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(142)),
+                    Cond::Holds(0, TokenSet(145)),
                     &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,

@@ -128,7 +128,7 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 92],
-        accepted: TokenSet(339),
+        accepted: TokenSet(342),
         ignored: TokenSet(6),
         operands: &[Operand::new("imm-reg-count", 0, Within::Whole, Role::Imm).range(24, 256, 8)],
         rules: &[Rule {

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[135, 136, 68, 188],
-        accepted: TokenSet(340),
+        accepted: TokenSet(343),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -41,7 +41,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[139, 136, 68, 188],
-        accepted: TokenSet(340),
+        accepted: TokenSet(343),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -66,7 +66,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[140, 136, 68, 189],
-        accepted: TokenSet(340),
+        accepted: TokenSet(343),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 190, 191, 192, 193, 62, 62, 194],
-        accepted: TokenSet(344),
+        accepted: TokenSet(347),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -46,32 +46,32 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(348)),
                         Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(342)),
-                        Cell::Words(TokenSet(342)),
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[&[4], &[2], &[2], &[4]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(348)),
                         Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(342)),
-                        Cell::Words(TokenSet(342)),
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(343)),
+                        Cell::Words(TokenSet(345)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(346)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
                     floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(350)),
+                        Cell::Words(TokenSet(351)),
                         Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(343)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -79,10 +79,10 @@ pub(crate) static FORMS: [Form; 32] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(347)),
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(343)),
+                        Cell::Words(TokenSet(352)),
+                        Cell::Words(TokenSet(350)),
+                        Cell::Words(TokenSet(351)),
+                        Cell::Words(TokenSet(346)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
@@ -104,7 +104,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 195, 196, 197, 68, 198, 199, 68],
-        accepted: TokenSet(352),
+        accepted: TokenSet(355),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -134,27 +134,9 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(353)),
-                        Cell::Words(TokenSet(354)),
-                        Cell::Words(TokenSet(354)),
-                    ],
-                    lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(354)),
-                        Cell::Words(TokenSet(354)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(346)),
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(356)),
+                        Cell::Words(TokenSet(357)),
+                        Cell::Words(TokenSet(357)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
@@ -162,8 +144,26 @@ pub(crate) static FORMS: [Form; 32] = [
                 Row {
                     cells: &[
                         Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(357)),
+                        Cell::Words(TokenSet(357)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(349)),
+                        Cell::Words(TokenSet(125)),
+                        Cell::Words(TokenSet(125)),
+                    ],
+                    lengths: &[&[4], &[2], &[1], &[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(352)),
+                        Cell::Words(TokenSet(125)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
@@ -184,7 +184,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 200, 196, 197, 193, 201, 202, 194],
-        accepted: TokenSet(357),
+        accepted: TokenSet(360),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -220,26 +220,26 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(358)),
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(361)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(8, 4, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(358)),
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(361)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(343)),
+                        Cell::Words(TokenSet(352)),
+                        Cell::Words(TokenSet(346)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
@@ -261,7 +261,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 203, 196, 197, 204, 193, 205, 206, 194],
-        accepted: TokenSet(361),
+        accepted: TokenSet(364),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -297,10 +297,10 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(356)),
-                        Cell::Words(TokenSet(356)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(359)),
+                        Cell::Words(TokenSet(359)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
@@ -310,10 +310,10 @@ pub(crate) static FORMS: [Form; 32] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(356)),
-                        Cell::Words(TokenSet(356)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(359)),
+                        Cell::Words(TokenSet(359)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -324,7 +324,7 @@ pub(crate) static FORMS: [Form; 32] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(343)),
+                        Cell::Words(TokenSet(346)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
@@ -351,7 +351,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 207, 196, 197, 208, 209, 210, 68, 211, 211, 68, 212],
-        accepted: TokenSet(368),
+        accepted: TokenSet(371),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -401,54 +401,54 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(369)),
+                        Cell::Words(TokenSet(372)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(370)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(369)),
-                        Cell::Words(TokenSet(371)),
-                        Cell::Words(TokenSet(370)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(372)),
-                        Cell::Words(TokenSet(371)),
-                        Cell::Words(TokenSet(370)),
-                    ],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
-                    ],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(372)),
                         Cell::Words(TokenSet(373)),
-                        Cell::Words(TokenSet(370)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(372)),
+                        Cell::Words(TokenSet(374)),
+                        Cell::Words(TokenSet(373)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(375)),
+                        Cell::Words(TokenSet(374)),
+                        Cell::Words(TokenSet(373)),
+                    ],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[
+                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
+                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    ],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(375)),
+                        Cell::Words(TokenSet(376)),
+                        Cell::Words(TokenSet(373)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(372)),
-                        Cell::Words(TokenSet(373)),
-                        Cell::Words(TokenSet(374)),
+                        Cell::Words(TokenSet(375)),
+                        Cell::Words(TokenSet(376)),
+                        Cell::Words(TokenSet(377)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
@@ -472,7 +472,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 203, 196, 197, 213, 209, 214, 68, 205, 206, 68, 215],
-        accepted: TokenSet(377),
+        accepted: TokenSet(380),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -520,7 +520,7 @@ pub(crate) static FORMS: [Form; 32] = [
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(370))],
+                cells: &[Cell::Words(TokenSet(373))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
                     Floor::new(8, 7, 0x80000000000, "sm_120a"),
@@ -542,7 +542,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 216, 196, 197, 138, 138, 138, 138, 139],
-        accepted: TokenSet(378),
+        accepted: TokenSet(381),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -580,7 +580,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 195, 196, 197, 138, 138, 138, 138, 139],
-        accepted: TokenSet(379),
+        accepted: TokenSet(382),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -614,17 +614,17 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(353))],
+                    cells: &[Cell::Words(TokenSet(356))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(346))],
+                    cells: &[Cell::Words(TokenSet(349))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(349))],
+                    cells: &[Cell::Words(TokenSet(352))],
                     lengths: &[&[4], &[8], &[4], &[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
@@ -644,7 +644,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 217, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(383),
+        accepted: TokenSet(386),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -695,60 +695,6 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 200, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(384),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Table)
-                .mark(Marks::SINK)
-                .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
-                .mark(Marks::BRACED)
-                .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Table)
-                .mark(Marks::BRACED)
-                .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Slot(6))
-                .length(Length::Table)
-                .mark(Marks::EXACT),
-        ],
-        rules: &[],
-        tables: &[Table {
-            columns: &[2],
-            operands: &[0, 1, 2, 3],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(349))],
-                    lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(358))],
-                    lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
-                },
-            ],
-        }],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
-        }],
-        notes: &[],
-        differences: &[],
-    },
-    // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
-    Form {
-        section: "9.7.14.5.14",
-        syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
-        complete: true,
-        ptxas: false,
-        slots: &[49, 50, 221, 196, 197, 218, 121, 222, 223, 121],
         accepted: TokenSet(387),
         ignored: TokenSet(6),
         operands: &[
@@ -778,17 +724,71 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(388))],
-                    lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(358))],
+                    cells: &[Cell::Words(TokenSet(352))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(362))],
+                    cells: &[Cell::Words(TokenSet(361))],
+                    lengths: &[&[4], &[4], &[2], &[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+        differences: &[],
+    },
+    // mma .sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
+    Form {
+        section: "9.7.14.5.14",
+        syntax: ".sync.aligned.shape.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c",
+        complete: true,
+        ptxas: false,
+        slots: &[49, 50, 221, 196, 197, 218, 121, 222, 223, 121],
+        accepted: TokenSet(390),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Table)
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Table)
+                .mark(Marks::BRACED)
+                .mark(Marks::EXACT),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Slot(6))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
+        ],
+        rules: &[],
+        tables: &[Table {
+            columns: &[2],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(391))],
+                    lengths: &[&[2], &[1], &[1], &[2]],
+                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(361))],
+                    lengths: &[&[4], &[2], &[1], &[4]],
+                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(365))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -808,7 +808,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 224, 196, 197, 121, 225, 225, 121, 226, 91],
-        accepted: TokenSet(392),
+        accepted: TokenSet(395),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -837,32 +837,32 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(393)), Cell::Words(TokenSet(394))],
+                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(397))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(393)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(398))],
                     lengths: &[&[2], &[1], &[1], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(394))],
+                    cells: &[Cell::Words(TokenSet(399)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(399)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4], &[2], &[1], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397)), Cell::Words(TokenSet(394))],
+                    cells: &[Cell::Words(TokenSet(400)), Cell::Words(TokenSet(397))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(397)), Cell::Words(TokenSet(395))],
+                    cells: &[Cell::Words(TokenSet(400)), Cell::Words(TokenSet(398))],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -882,8 +882,8 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 227, 228, 229, 230, 231],
-        accepted: TokenSet(402),
-        ignored: TokenSet(403),
+        accepted: TokenSet(405),
+        ignored: TokenSet(406),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -919,40 +919,40 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(404)),
-                        Cell::Words(TokenSet(405)),
+                        Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(408)),
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(404)),
-                        Cell::Words(TokenSet(406)),
+                        Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(409)),
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(404)),
                         Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(410)),
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
+                        Cell::Words(TokenSet(411)),
                         Cell::Words(TokenSet(408)),
-                        Cell::Words(TokenSet(405)),
-                        Cell::Words(TokenSet(400)),
-                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(403)),
+                        Cell::Words(TokenSet(412)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -962,10 +962,10 @@ pub(crate) static FORMS: [Form; 32] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(408)),
-                        Cell::Words(TokenSet(406)),
-                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(411)),
                         Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(403)),
+                        Cell::Words(TokenSet(412)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -989,8 +989,8 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 232, 228, 230, 233, 234],
-        accepted: TokenSet(413),
-        ignored: TokenSet(403),
+        accepted: TokenSet(416),
+        ignored: TokenSet(406),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -1025,7 +1025,7 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(408))],
                     lengths: &[&[1]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -1033,7 +1033,7 @@ pub(crate) static FORMS: [Form; 32] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -1041,7 +1041,7 @@ pub(crate) static FORMS: [Form; 32] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -1064,8 +1064,8 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 235, 228, 236, 230, 233, 234],
-        accepted: TokenSet(414),
-        ignored: TokenSet(403),
+        accepted: TokenSet(417),
+        ignored: TokenSet(406),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
@@ -1100,7 +1100,7 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(408))],
                     lengths: &[&[2]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -1108,7 +1108,7 @@ pub(crate) static FORMS: [Form; 32] = [
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[4]],
                     floors: &[
                         Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
@@ -1131,7 +1131,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 237, 228, 229, 230, 231],
-        accepted: TokenSet(416),
+        accepted: TokenSet(419),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -1153,40 +1153,40 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(404)),
-                        Cell::Words(TokenSet(405)),
+                        Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(408)),
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[1]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(404)),
-                        Cell::Words(TokenSet(406)),
+                        Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(409)),
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(404)),
                         Cell::Words(TokenSet(407)),
+                        Cell::Words(TokenSet(410)),
                         Cell::Any,
-                        Cell::Words(TokenSet(111)),
+                        Cell::Words(TokenSet(115)),
                     ],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(417)),
-                        Cell::Words(TokenSet(405)),
-                        Cell::Words(TokenSet(400)),
-                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(420)),
+                        Cell::Words(TokenSet(408)),
+                        Cell::Words(TokenSet(403)),
+                        Cell::Words(TokenSet(412)),
                     ],
                     lengths: &[&[1]],
                     floors: &[
@@ -1196,10 +1196,10 @@ pub(crate) static FORMS: [Form; 32] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(417)),
-                        Cell::Words(TokenSet(406)),
-                        Cell::Words(TokenSet(400)),
+                        Cell::Words(TokenSet(420)),
                         Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(403)),
+                        Cell::Words(TokenSet(412)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
@@ -1209,10 +1209,10 @@ pub(crate) static FORMS: [Form; 32] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(417)),
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(400)),
-                        Cell::Words(TokenSet(409)),
+                        Cell::Words(TokenSet(420)),
+                        Cell::Words(TokenSet(410)),
+                        Cell::Words(TokenSet(403)),
+                        Cell::Words(TokenSet(412)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
@@ -1236,7 +1236,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 238, 236, 239],
-        accepted: TokenSet(418),
+        accepted: TokenSet(421),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1266,83 +1266,6 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 193, 62, 62, 194],
-        accepted: TokenSet(420),
-        ignored: TokenSet(6),
-        operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(6))
-                .length(Length::Table)
-                .mark(Marks::SINK)
-                .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Table)
-                .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::F16x2))
-                .length(Length::Table)
-                .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(9))
-                .length(Length::Table)
-                .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
-                .ty(TypeExpr::Scalar(ScalarType::B32))
-                .length(Length::Fixed(1))
-                .mark(Marks::EXACT)
-                .mark(Marks::LAX)
-                .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
-        ],
-        rules: &[
-            Rule {
-                kind: RuleKind::Until(
-                    Cond::All(&[
-                        Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(421)),
-                    ]),
-                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
-                ),
-                ptxas: true,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-        ],
-        tables: &[Table {
-            columns: &[6, 9],
-            operands: &[0, 1, 2, 3],
-            rows: &[
-                Row {
-                    cells: &[Cell::Words(TokenSet(117)), Cell::Words(TokenSet(117))],
-                    lengths: &[&[2], &[2], &[2], &[2]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-                Row {
-                    cells: &[Cell::Words(TokenSet(126)), Cell::Words(TokenSet(126))],
-                    lengths: &[&[4], &[2], &[2], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
-                },
-            ],
-        }],
-        effects: &[Effect {
-            when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
-        }],
-        notes: &[],
-        differences: &[],
-    },
-    // mma .spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
-    Form {
-        section: "9.7.14.6.3",
-        syntax: ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
-        complete: true,
-        ptxas: false,
-        slots: &[240, 49, 50, 203, 196, 197, 193, 62, 62, 194],
         accepted: TokenSet(423),
         ignored: TokenSet(6),
         operands: &[
@@ -1369,14 +1292,14 @@ pub(crate) static FORMS: [Form; 32] = [
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Until(
                     Cond::All(&[
                         Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(421)),
+                        Cond::Holds(0, TokenSet(424)),
                     ]),
                     &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1384,7 +1307,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1395,12 +1318,89 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(117)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(121)), Cell::Words(TokenSet(121))],
+                    lengths: &[&[2], &[2], &[2], &[2]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+                Row {
+                    cells: &[Cell::Words(TokenSet(105)), Cell::Words(TokenSet(105))],
+                    lengths: &[&[4], &[2], &[2], &[4]],
+                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                },
+            ],
+        }],
+        effects: &[Effect {
+            when: Cond::Always,
+            kind: EffectKind::Converge(Group::Warp),
+        }],
+        notes: &[],
+        differences: &[],
+    },
+    // mma .spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f
+    Form {
+        section: "9.7.14.6.3",
+        syntax: ".spvariant.sync.aligned.m16n8k32.row.col.dtype.f16.f16.ctype d, a, b, c, e, f",
+        complete: true,
+        ptxas: false,
+        slots: &[240, 49, 50, 203, 196, 197, 193, 62, 62, 194],
+        accepted: TokenSet(426),
+        ignored: TokenSet(6),
+        operands: &[
+            Operand::new("d", 0, Within::Whole, Role::Def)
+                .ty(TypeExpr::Hold(6))
+                .length(Length::Table)
+                .mark(Marks::SINK)
+                .mark(Marks::EXACT),
+            Operand::new("a", 1, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
+            Operand::new("b", 2, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::F16x2))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
+            Operand::new("c", 3, Within::Whole, Role::Use)
+                .ty(TypeExpr::Hold(9))
+                .length(Length::Table)
+                .mark(Marks::EXACT),
+            Operand::new("e", 4, Within::Whole, Role::Use)
+                .ty(TypeExpr::Scalar(ScalarType::B32))
+                .length(Length::Fixed(1))
+                .mark(Marks::EXACT)
+                .mark(Marks::LAX)
+                .mark(Marks::LONGER),
+            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
+        ],
+        rules: &[
+            Rule {
+                kind: RuleKind::Until(
+                    Cond::All(&[
+                        Cond::Operand(4, OperandTest::Predicate),
+                        Cond::Holds(0, TokenSet(424)),
+                    ]),
+                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: true,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Holds(0, TokenSet(425)),
+                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+        ],
+        tables: &[Table {
+            columns: &[6, 9],
+            operands: &[0, 1, 2, 3],
+            rows: &[
+                Row {
+                    cells: &[Cell::Words(TokenSet(121)), Cell::Words(TokenSet(121))],
                     lengths: &[&[2], &[4], &[4], &[2]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(126)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(105)), Cell::Words(TokenSet(105))],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
@@ -1420,7 +1420,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 68, 64, 64, 68],
-        accepted: TokenSet(424),
+        accepted: TokenSet(427),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1455,7 +1455,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1476,7 +1476,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 203, 196, 197, 68, 64, 64, 68],
-        accepted: TokenSet(425),
+        accepted: TokenSet(428),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1511,7 +1511,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1532,7 +1532,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 242, 196, 197, 68, 243, 243, 68],
-        accepted: TokenSet(426),
+        accepted: TokenSet(429),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1567,7 +1567,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1588,7 +1588,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 68, 243, 243, 68],
-        accepted: TokenSet(427),
+        accepted: TokenSet(430),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1623,7 +1623,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1644,7 +1644,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 207, 196, 197, 68, 244, 244, 68],
-        accepted: TokenSet(428),
+        accepted: TokenSet(431),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1690,7 +1690,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1711,7 +1711,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[245, 49, 50, 207, 196, 197, 204, 193, 205, 206, 194],
-        accepted: TokenSet(429),
+        accepted: TokenSet(432),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1756,10 +1756,10 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(356)),
-                        Cell::Words(TokenSet(356)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(359)),
+                        Cell::Words(TokenSet(359)),
                     ],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[
@@ -1770,7 +1770,7 @@ pub(crate) static FORMS: [Form; 32] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(343)),
+                        Cell::Words(TokenSet(346)),
                         Cell::Same(7),
                         Cell::Any,
                         Cell::Any,
@@ -1799,7 +1799,7 @@ pub(crate) static FORMS: [Form; 32] = [
         slots: &[
             246, 49, 50, 247, 196, 197, 248, 209, 249, 68, 211, 211, 68, 215,
         ],
-        accepted: TokenSet(430),
+        accepted: TokenSet(433),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1871,7 +1871,7 @@ pub(crate) static FORMS: [Form; 32] = [
         slots: &[
             246, 49, 50, 247, 196, 197, 250, 209, 251, 68, 211, 211, 68, 212,
         ],
-        accepted: TokenSet(431),
+        accepted: TokenSet(434),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1930,8 +1930,8 @@ pub(crate) static FORMS: [Form; 32] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::All(&[
-                        Cond::Holds(8, TokenSet(373)),
-                        Cond::Holds(13, TokenSet(370)),
+                        Cond::Holds(8, TokenSet(376)),
+                        Cond::Holds(13, TokenSet(373)),
                     ]),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
@@ -1939,8 +1939,8 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(8, TokenSet(371)),
-                    Cond::Holds(13, TokenSet(370)),
+                    Cond::Holds(8, TokenSet(374)),
+                    Cond::Holds(13, TokenSet(373)),
                 ),
                 ptxas: false,
             },
@@ -1962,7 +1962,7 @@ pub(crate) static FORMS: [Form; 32] = [
         slots: &[
             246, 49, 50, 207, 196, 197, 213, 209, 214, 68, 252, 252, 68, 215,
         ],
-        accepted: TokenSet(432),
+        accepted: TokenSet(435),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -2035,7 +2035,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 203, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(433),
+        accepted: TokenSet(436),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -2072,7 +2072,7 @@ pub(crate) static FORMS: [Form; 32] = [
                 kind: RuleKind::Until(
                     Cond::All(&[
                         Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(421)),
+                        Cond::Holds(0, TokenSet(424)),
                     ]),
                     &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2080,7 +2080,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2101,7 +2101,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 207, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(434),
+        accepted: TokenSet(437),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -2138,7 +2138,7 @@ pub(crate) static FORMS: [Form; 32] = [
                 kind: RuleKind::Until(
                     Cond::All(&[
                         Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(421)),
+                        Cond::Holds(0, TokenSet(424)),
                     ]),
                     &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2146,7 +2146,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2167,7 +2167,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 207, 196, 197, 218, 121, 222, 223, 121],
-        accepted: TokenSet(435),
+        accepted: TokenSet(438),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -2209,7 +2209,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2230,7 +2230,7 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 247, 196, 197, 218, 121, 222, 223, 121],
-        accepted: TokenSet(436),
+        accepted: TokenSet(439),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -2272,7 +2272,7 @@ pub(crate) static FORMS: [Form; 32] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(422)),
+                    Cond::Holds(0, TokenSet(425)),
                     &[Floor::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[253, 254],
-        accepted: TokenSet(437),
+        accepted: TokenSet(440),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,15 +34,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
+                    Cond::Holds(1, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(190)),
-                    Cond::Holds(1, TokenSet(438)),
+                    Cond::Holds(0, TokenSet(193)),
+                    Cond::Holds(1, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
@@ -61,7 +61,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[255, 256],
-        accepted: TokenSet(440),
+        accepted: TokenSet(443),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -89,7 +89,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(442),
+        accepted: TokenSet(445),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -104,7 +104,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(106)),
+                    Cond::Holds(0, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -124,7 +124,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(444),
+        accepted: TokenSet(447),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -148,7 +148,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(326),
+        accepted: TokenSet(329),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -171,7 +171,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Handle),
-                    Cond::Not(&Cond::Holds(0, TokenSet(445))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(448))),
                 ])),
                 ptxas: false,
             },
@@ -190,7 +190,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(447),
+        accepted: TokenSet(450),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -220,7 +220,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[261],
-        accepted: TokenSet(449),
+        accepted: TokenSet(452),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -239,7 +239,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(113)),
+                    Cond::Holds(0, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -257,7 +257,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[262, 38],
-        accepted: TokenSet(451),
+        accepted: TokenSet(454),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -304,7 +304,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[49, 262, 38],
-        accepted: TokenSet(452),
+        accepted: TokenSet(455),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -337,7 +337,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[38, 263],
-        accepted: TokenSet(454),
+        accepted: TokenSet(457),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -361,7 +361,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 265, 266, 3, 4, 267, 268],
-        accepted: TokenSet(459),
+        accepted: TokenSet(462),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -384,35 +384,35 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(460)),
-                    Cond::Holds(6, TokenSet(438)),
+                    Cond::Holds(5, TokenSet(463)),
+                    Cond::Holds(6, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(113)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(117)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -421,7 +421,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(465)),
                 ])),
                 ptxas: false,
             },
@@ -431,7 +431,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -466,7 +466,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(464)),
+                    Cond::Holds(4, TokenSet(467)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -494,14 +494,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(468)), Cond::Holds(1, TokenSet(466))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(113)),
+                    Cond::Holds(6, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -509,8 +509,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -534,7 +534,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 265, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(468),
+        accepted: TokenSet(471),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -557,31 +557,31 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(460)),
-                    Cond::Holds(7, TokenSet(438)),
+                    Cond::Holds(6, TokenSet(463)),
+                    Cond::Holds(7, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -594,13 +594,13 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -609,7 +609,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(465)),
                 ])),
                 ptxas: false,
             },
@@ -619,7 +619,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -654,7 +654,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(464)),
+                    Cond::Holds(5, TokenSet(467)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -682,14 +682,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(468)), Cond::Holds(1, TokenSet(466))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(113)),
+                    Cond::Holds(7, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -704,8 +704,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -729,7 +729,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[271, 265, 4, 267, 268],
-        accepted: TokenSet(470),
+        accepted: TokenSet(473),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -748,36 +748,36 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(460)),
-                    Cond::Holds(4, TokenSet(438)),
+                    Cond::Holds(3, TokenSet(463)),
+                    Cond::Holds(4, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(460)), Cond::Holds(4, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(463)), Cond::Holds(4, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(193)), Cond::Holds(4, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(113)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(117)), Cond::Filled(3)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(462)))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(465)))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(471))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(474))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -786,7 +786,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(462)),
+                    Cond::Holds(1, TokenSet(465)),
                 ])),
                 ptxas: false,
             },
@@ -796,7 +796,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(106)),
+                    Cond::Holds(4, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -817,7 +817,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(464)),
+                    Cond::Holds(2, TokenSet(467)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -838,14 +838,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(465)), Cond::Holds(1, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(1, TokenSet(468)), Cond::Holds(1, TokenSet(466))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(113)),
+                    Cond::Holds(4, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -853,8 +853,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(460)), Cond::Holds(4, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(190)), Cond::Holds(4, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(463)), Cond::Holds(4, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(3, TokenSet(193)), Cond::Holds(4, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -866,7 +866,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(472)),
+                    Cond::Holds(1, TokenSet(475)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -899,7 +899,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[272, 48, 265, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(473),
+        accepted: TokenSet(476),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -922,31 +922,31 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(460)),
-                    Cond::Holds(8, TokenSet(438)),
+                    Cond::Holds(7, TokenSet(463)),
+                    Cond::Holds(8, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -959,17 +959,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(474))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(463)),
+                    Cond::Holds(2, TokenSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -978,7 +978,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(462)),
+                    Cond::Holds(2, TokenSet(465)),
                 ])),
                 ptxas: false,
             },
@@ -988,7 +988,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1016,7 +1016,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(464)),
+                    Cond::Holds(6, TokenSet(467)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1030,7 +1030,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1051,21 +1051,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(465)), Cond::Holds(2, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(468)), Cond::Holds(2, TokenSet(466))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(113)),
+                    Cond::Holds(8, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1080,8 +1080,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1115,7 +1115,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[98, 48, 265, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(475),
+        accepted: TokenSet(478),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1138,31 +1138,31 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(460)),
-                    Cond::Holds(8, TokenSet(438)),
+                    Cond::Holds(7, TokenSet(463)),
+                    Cond::Holds(8, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Filled(7)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1175,17 +1175,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(462))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(474))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(463)),
+                    Cond::Holds(2, TokenSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1194,7 +1194,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(462)),
+                    Cond::Holds(2, TokenSet(465)),
                 ])),
                 ptxas: false,
             },
@@ -1204,7 +1204,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(106)),
+                    Cond::Holds(8, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1232,7 +1232,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(464)),
+                    Cond::Holds(6, TokenSet(467)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1246,7 +1246,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -1267,21 +1267,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(465)), Cond::Holds(2, TokenSet(463))]),
+                    Cond::Any(&[Cond::Holds(2, TokenSet(468)), Cond::Holds(2, TokenSet(466))]),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(113)),
+                    Cond::Holds(8, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
+                    Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1296,8 +1296,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(460)), Cond::Holds(8, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(190)), Cond::Holds(8, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1331,7 +1331,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[273, 272, 274, 66, 267, 268],
-        accepted: TokenSet(476),
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1349,13 +1349,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(460)),
-                    Cond::Holds(5, TokenSet(438)),
+                    Cond::Holds(4, TokenSet(463)),
+                    Cond::Holds(5, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(113)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(117)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -1364,7 +1364,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1375,7 +1375,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(113)),
+                    Cond::Holds(5, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1383,8 +1383,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1400,7 +1400,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(113)),
+                    Cond::Holds(5, TokenSet(117)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1433,7 +1433,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 276, 3, 4, 267, 268],
-        accepted: TokenSet(479),
+        accepted: TokenSet(482),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1456,13 +1456,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(460)),
-                    Cond::Holds(6, TokenSet(438)),
+                    Cond::Holds(5, TokenSet(463)),
+                    Cond::Holds(6, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(113)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(117)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
@@ -1478,7 +1478,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(464)),
+                    Cond::Holds(4, TokenSet(467)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1492,7 +1492,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(113)),
+                    Cond::Holds(6, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1500,8 +1500,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1523,7 +1523,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[2, 276, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(480),
+        accepted: TokenSet(483),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1546,21 +1546,21 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(460)),
-                    Cond::Holds(7, TokenSet(438)),
+                    Cond::Holds(6, TokenSet(463)),
+                    Cond::Holds(7, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1585,7 +1585,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(464)),
+                    Cond::Holds(5, TokenSet(467)),
                     &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
@@ -1599,7 +1599,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(113)),
+                    Cond::Holds(7, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1614,8 +1614,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1637,7 +1637,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[88, 277, 268],
-        accepted: TokenSet(481),
+        accepted: TokenSet(484),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1655,7 +1655,7 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(113)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(117)), Cond::Filled(1)])),
                 ptxas: false,
             },
             Rule {
@@ -1664,15 +1664,15 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(113)),
+                    Cond::Holds(2, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(190)),
-                    Cond::Holds(2, TokenSet(438)),
+                    Cond::Holds(1, TokenSet(193)),
+                    Cond::Holds(2, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
@@ -1692,7 +1692,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 278, 279, 3, 267, 268],
-        accepted: TokenSet(484),
+        accepted: TokenSet(487),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1714,18 +1714,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(460)),
-                    Cond::Holds(5, TokenSet(438)),
+                    Cond::Holds(4, TokenSet(463)),
+                    Cond::Holds(5, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
                 ),
                 ptxas: false,
             },
@@ -1733,8 +1733,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1744,11 +1744,11 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(113)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(117)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(485)))),
+                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(488)))),
                 ptxas: false,
             },
             Rule {
@@ -1757,7 +1757,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1785,7 +1785,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(486)),
+                    Cond::Holds(1, TokenSet(489)),
                     &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1813,14 +1813,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(113)),
+                    Cond::Holds(5, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -1828,8 +1828,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -1837,7 +1837,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1859,7 +1859,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(487),
+        accepted: TokenSet(490),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -1881,18 +1881,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(460)),
-                    Cond::Holds(6, TokenSet(438)),
+                    Cond::Holds(5, TokenSet(463)),
+                    Cond::Holds(6, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
                 ),
                 ptxas: false,
             },
@@ -1900,8 +1900,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1911,15 +1911,15 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(113)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(117)), Cond::Filled(5)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1927,7 +1927,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
                 ),
                 ptxas: false,
             },
@@ -1937,7 +1937,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(106)),
+                    Cond::Holds(6, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -1958,7 +1958,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(486)),
+                    Cond::Holds(1, TokenSet(489)),
                     &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1993,14 +1993,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(113)),
+                    Cond::Holds(6, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2015,8 +2015,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(460)), Cond::Holds(6, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(190)), Cond::Holds(6, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2024,7 +2024,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2046,7 +2046,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[271, 278, 267, 268],
-        accepted: TokenSet(488),
+        accepted: TokenSet(491),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2064,18 +2064,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(460)),
-                    Cond::Holds(3, TokenSet(438)),
+                    Cond::Holds(2, TokenSet(463)),
+                    Cond::Holds(3, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(3, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(193)), Cond::Holds(3, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
                 ),
                 ptxas: false,
             },
@@ -2083,8 +2083,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(3, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(193)), Cond::Holds(3, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2094,11 +2094,11 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(113)), Cond::Filled(2)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(117)), Cond::Filled(2)])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(489))),
+                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(492))),
                 ptxas: false,
             },
             Rule {
@@ -2107,7 +2107,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(106)),
+                    Cond::Holds(3, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -2121,7 +2121,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(486)),
+                    Cond::Holds(1, TokenSet(489)),
                     &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2142,14 +2142,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(113)),
+                    Cond::Holds(3, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2157,8 +2157,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(460)), Cond::Holds(3, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(190)), Cond::Holds(3, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(3, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(2, TokenSet(193)), Cond::Holds(3, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2166,7 +2166,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(463)),
+                    Cond::Holds(1, TokenSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2178,7 +2178,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(472)),
+                    Cond::Holds(1, TokenSet(475)),
                     &[Floor::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2209,7 +2209,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[272, 48, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(490),
+        accepted: TokenSet(493),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2231,18 +2231,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(460)),
-                    Cond::Holds(7, TokenSet(438)),
+                    Cond::Holds(6, TokenSet(463)),
+                    Cond::Holds(7, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
                 ),
                 ptxas: false,
             },
@@ -2250,8 +2250,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2261,15 +2261,15 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2277,12 +2277,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(491))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(494))),
                 ptxas: false,
             },
             Rule {
@@ -2291,7 +2291,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -2305,7 +2305,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(486)),
+                    Cond::Holds(2, TokenSet(489)),
                     &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2326,7 +2326,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2347,21 +2347,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(463)),
+                    Cond::Holds(2, TokenSet(466)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(113)),
+                    Cond::Holds(7, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2376,8 +2376,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2385,7 +2385,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(463)),
+                    Cond::Holds(2, TokenSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2417,7 +2417,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[47, 48, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(492),
+        accepted: TokenSet(495),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2439,18 +2439,18 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(460)),
-                    Cond::Holds(7, TokenSet(438)),
+                    Cond::Holds(6, TokenSet(463)),
+                    Cond::Holds(7, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
                 ),
                 ptxas: false,
             },
@@ -2458,8 +2458,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2469,15 +2469,15 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2485,12 +2485,12 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(485))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(491))),
+                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(494))),
                 ptxas: false,
             },
             Rule {
@@ -2499,7 +2499,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(106)),
+                    Cond::Holds(7, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -2513,7 +2513,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(486)),
+                    Cond::Holds(2, TokenSet(489)),
                     &[Floor::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2534,7 +2534,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(103)),
+                    Cond::Holds(1, TokenSet(106)),
                     &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
@@ -2555,21 +2555,21 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(463)),
+                    Cond::Holds(2, TokenSet(466)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(113)),
+                    Cond::Holds(7, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(113)), Cond::Holds(1, TokenSet(115))]),
+                    Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2584,8 +2584,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(460)), Cond::Holds(7, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(190)), Cond::Holds(7, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2593,7 +2593,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(463)),
+                    Cond::Holds(2, TokenSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2625,7 +2625,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[273, 272, 274, 66, 267, 268],
-        accepted: TokenSet(476),
+        accepted: TokenSet(479),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2643,8 +2643,8 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(460)),
-                    Cond::Holds(5, TokenSet(438)),
+                    Cond::Holds(4, TokenSet(463)),
+                    Cond::Holds(5, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
@@ -2652,8 +2652,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 kind: RuleKind::Require(
                     Cond::Operand(1, OperandTest::Partial),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
                     ]),
                 ),
                 ptxas: false,
@@ -2663,7 +2663,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(113)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(117)), Cond::Filled(4)])),
                 ptxas: false,
             },
             Rule {
@@ -2672,7 +2672,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(106)),
+                    Cond::Holds(5, TokenSet(109)),
                     &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
@@ -2683,7 +2683,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(113)),
+                    Cond::Holds(5, TokenSet(117)),
                     &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2691,8 +2691,8 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(460)), Cond::Holds(5, TokenSet(461))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(190)), Cond::Holds(5, TokenSet(438))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
+                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
                     ]),
                     &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
@@ -2708,7 +2708,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(113)),
+                    Cond::Holds(5, TokenSet(117)),
                     &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -2739,7 +2739,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 280, 8, 277, 281],
-        accepted: TokenSet(495),
+        accepted: TokenSet(498),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2763,13 +2763,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(4, TokenSet(438)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(4, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))])),
                 ptxas: false,
             },
             Rule {
@@ -2778,14 +2778,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(113)),
+                    Cond::Holds(4, TokenSet(117)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))]),
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))]),
                     Cond::Operand(2, OperandTest::Present),
                 ),
                 ptxas: false,
@@ -2813,7 +2813,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[100, 77, 8, 277, 281],
-        accepted: TokenSet(496),
+        accepted: TokenSet(499),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2837,13 +2837,13 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(190)),
-                    Cond::Holds(4, TokenSet(438)),
+                    Cond::Holds(3, TokenSet(193)),
+                    Cond::Holds(4, TokenSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))])),
                 ptxas: false,
             },
             Rule {
@@ -2852,14 +2852,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(113)),
+                    Cond::Holds(4, TokenSet(117)),
                     &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(113))]),
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))]),
                     Cond::Operand(2, OperandTest::Present),
                 ),
                 ptxas: false,
@@ -2887,7 +2887,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[85, 86, 87, 88, 282],
-        accepted: TokenSet(498),
+        accepted: TokenSet(501),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2904,7 +2904,7 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(115))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(119))),
                 ptxas: false,
             },
             Rule {
@@ -2937,7 +2937,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[283, 88, 282],
-        accepted: TokenSet(499),
+        accepted: TokenSet(502),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -2980,7 +2980,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 284],
-        accepted: TokenSet(500),
+        accepted: TokenSet(503),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3022,7 +3022,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 284],
-        accepted: TokenSet(500),
+        accepted: TokenSet(503),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3064,8 +3064,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[285, 286, 88, 287, 288],
-        accepted: TokenSet(503),
-        ignored: TokenSet(504),
+        accepted: TokenSet(506),
+        ignored: TokenSet(507),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -3100,7 +3100,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(505)),
+                    Cond::Holds(4, TokenSet(508)),
                 ])),
                 ptxas: false,
             },
@@ -3126,8 +3126,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 287, 288],
-        accepted: TokenSet(506),
-        ignored: TokenSet(504),
+        accepted: TokenSet(509),
+        ignored: TokenSet(507),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr)
@@ -3154,7 +3154,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(505)),
+                    Cond::Holds(3, TokenSet(508)),
                 ])),
                 ptxas: false,
             },
@@ -3174,8 +3174,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[285, 286, 88, 290, 291, 267, 292],
-        accepted: TokenSet(510),
-        ignored: TokenSet(504),
+        accepted: TokenSet(513),
+        ignored: TokenSet(507),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
@@ -3200,22 +3200,22 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(204)),
+                    Cond::Holds(6, TokenSet(207)),
                     Cond::Holds(3, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(511)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(278))]),
+                    Cond::Holds(4, TokenSet(514)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(281))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(512)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(513))]),
+                    Cond::Holds(4, TokenSet(515)),
+                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(516))]),
                 ),
                 ptxas: false,
             },
@@ -3225,14 +3225,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(511)),
+                    Cond::Holds(4, TokenSet(514)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(513)),
+                    Cond::Holds(6, TokenSet(516)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3246,22 +3246,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
+                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3287,8 +3287,8 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 290, 291, 267, 292],
-        accepted: TokenSet(519),
-        ignored: TokenSet(504),
+        accepted: TokenSet(522),
+        ignored: TokenSet(507),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
@@ -3305,22 +3305,22 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(204)),
+                    Cond::Holds(5, TokenSet(207)),
                     Cond::Holds(2, TokenSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(511)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(278))]),
+                    Cond::Holds(3, TokenSet(514)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(281))]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(512)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(513))]),
+                    Cond::Holds(3, TokenSet(515)),
+                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(516))]),
                 ),
                 ptxas: false,
             },
@@ -3330,14 +3330,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(511)),
+                    Cond::Holds(3, TokenSet(514)),
                     &[Floor::new(8, 2, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(513)),
+                    Cond::Holds(5, TokenSet(516)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3351,22 +3351,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
+                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3386,7 +3386,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[293, 286, 88, 288],
-        accepted: TokenSet(520),
+        accepted: TokenSet(523),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3433,7 +3433,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 288],
-        accepted: TokenSet(521),
+        accepted: TokenSet(524),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3464,7 +3464,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[293, 286, 88, 267, 292],
-        accepted: TokenSet(522),
+        accepted: TokenSet(525),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3493,7 +3493,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(513)),
+                    Cond::Holds(4, TokenSet(516)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3507,22 +3507,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
+                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3548,7 +3548,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 267, 292],
-        accepted: TokenSet(523),
+        accepted: TokenSet(526),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3569,7 +3569,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(513)),
+                    Cond::Holds(3, TokenSet(516)),
                     &[
                         Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
                         Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
@@ -3583,22 +3583,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(514))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(516))],
+                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(518))],
+                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3618,7 +3618,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[294, 286, 88, 287, 288],
-        accepted: TokenSet(524),
+        accepted: TokenSet(527),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3654,7 +3654,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(505)),
+                    Cond::Holds(4, TokenSet(508)),
                 ])),
                 ptxas: false,
             },
@@ -3680,7 +3680,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[294, 286, 88, 295, 267, 296],
-        accepted: TokenSet(526),
+        accepted: TokenSet(529),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3710,7 +3710,7 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(3, TokenSet(32)),
-                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(126)))]),
+                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(105)))]),
                 ),
                 ptxas: false,
             },
@@ -3720,22 +3720,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(527))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(530))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(515)), Cell::Words(TokenSet(528))],
+                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(531))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(190)), Cell::Words(TokenSet(528))],
+                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(531))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(460)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3761,7 +3761,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[297, 298],
-        accepted: TokenSet(531),
+        accepted: TokenSet(534),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
@@ -3783,7 +3783,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[2, 299],
-        accepted: TokenSet(533),
+        accepted: TokenSet(536),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
@@ -3811,7 +3811,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[299],
-        accepted: TokenSet(532),
+        accepted: TokenSet(535),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
@@ -3840,7 +3840,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[300, 301],
-        accepted: TokenSet(536),
+        accepted: TokenSet(539),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::LONG)
@@ -3871,7 +3871,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[302],
-        accepted: TokenSet(537),
+        accepted: TokenSet(540),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
@@ -3894,7 +3894,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 303],
-        accepted: TokenSet(539),
+        accepted: TokenSet(542),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
@@ -3919,7 +3919,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 304],
-        accepted: TokenSet(540),
+        accepted: TokenSet(543),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -3947,7 +3947,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 305, 306, 44],
-        accepted: TokenSet(543),
+        accepted: TokenSet(546),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -3983,7 +3983,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[305, 306, 44],
-        accepted: TokenSet(544),
+        accepted: TokenSet(547),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -4010,7 +4010,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[22, 44],
-        accepted: TokenSet(545),
+        accepted: TokenSet(548),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("cache-policy", 0, Within::Whole, Role::Def)
@@ -4034,7 +4034,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307],
-        accepted: TokenSet(547),
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -4047,14 +4047,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(548)),
+                    Cond::Holds(0, TokenSet(551)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4075,7 +4075,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(465)),
+                    Cond::Holds(0, TokenSet(468)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4093,7 +4093,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307],
-        accepted: TokenSet(547),
+        accepted: TokenSet(550),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
@@ -4106,14 +4106,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(548)),
+                    Cond::Holds(0, TokenSet(551)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4134,7 +4134,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(465)),
+                    Cond::Holds(0, TokenSet(468)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4152,7 +4152,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307, 308],
-        accepted: TokenSet(550),
+        accepted: TokenSet(553),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4165,14 +4165,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(548)),
+                    Cond::Holds(0, TokenSet(551)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4193,7 +4193,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(465)),
+                    Cond::Holds(0, TokenSet(468)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4215,7 +4215,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307, 308],
-        accepted: TokenSet(550),
+        accepted: TokenSet(553),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4228,14 +4228,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(548)),
+                    Cond::Holds(0, TokenSet(551)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4256,7 +4256,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(465)),
+                    Cond::Holds(0, TokenSet(468)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4274,7 +4274,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307, 308],
-        accepted: TokenSet(550),
+        accepted: TokenSet(553),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -4287,14 +4287,14 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(548)),
+                    Cond::Holds(0, TokenSet(551)),
                     &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(486)), Cond::Holds(0, TokenSet(465))]),
+                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
                     &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
@@ -4315,7 +4315,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(465)),
+                    Cond::Holds(0, TokenSet(468)),
                     &[Floor::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -4333,7 +4333,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[309, 115, 136, 310, 311],
-        accepted: TokenSet(553),
+        accepted: TokenSet(556),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4343,13 +4343,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Deny(Cond::All(&[
-                Cond::Holds(4, TokenSet(117)),
-                Cond::Operand(1, OperandTest::Immediate),
-            ])),
-            ptxas: true,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(4, TokenSet(121)),
+                    Cond::Operand(1, OperandTest::Immediate),
+                ])),
+                ptxas: true,
+            },
+        ],
         tables: &[Table {
             columns: &[0, 1, 2, 3, 4],
             operands: &[],
@@ -4359,30 +4365,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(554)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(555)),
-                        Cell::Words(TokenSet(556)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4391,8 +4375,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(558)),
                         Cell::Words(TokenSet(559)),
                     ],
                     lengths: &[],
@@ -4402,9 +4386,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(445)),
+                        Cell::Words(TokenSet(246)),
                         Cell::Words(TokenSet(560)),
+                        Cell::Words(TokenSet(561)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4413,8 +4397,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(561)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(562)),
                     ],
                     lengths: &[],
@@ -4424,9 +4408,9 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(448)),
                         Cell::Words(TokenSet(563)),
-                        Cell::Words(TokenSet(564)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4435,8 +4419,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(564)),
                         Cell::Words(TokenSet(565)),
                     ],
                     lengths: &[],
@@ -4446,42 +4430,64 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(505)),
-                        Cell::Words(TokenSet(445)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(566)),
+                        Cell::Words(TokenSet(567)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(551)),
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(210)),
+                        Cell::Words(TokenSet(568)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(508)),
+                        Cell::Words(TokenSet(448)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(554)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(551)),
-                        Cell::Any,
-                        Cell::Any,
                         Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(126)),
+                        Cell::Any,
+                        Cell::Any,
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(557)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4491,8 +4497,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4502,8 +4508,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4513,8 +4519,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(106)),
-                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4524,8 +4530,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4535,8 +4541,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(106)),
-                        Cell::Words(TokenSet(117)),
+                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(121)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4546,8 +4552,8 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(106)),
-                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4568,7 +4574,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[136, 310, 311],
-        accepted: TokenSet(566),
+        accepted: TokenSet(569),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4586,34 +4592,16 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(554)),
-                        Cell::Words(TokenSet(554)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(555)),
-                        Cell::Words(TokenSet(556)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Words(TokenSet(243)),
                         Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(558)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(31)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(558)),
                         Cell::Words(TokenSet(559)),
                     ],
                     lengths: &[],
@@ -4621,17 +4609,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(445)),
+                        Cell::Words(TokenSet(246)),
                         Cell::Words(TokenSet(560)),
+                        Cell::Words(TokenSet(561)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(561)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(31)),
                         Cell::Words(TokenSet(562)),
                     ],
                     lengths: &[],
@@ -4639,17 +4627,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(243)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(448)),
                         Cell::Words(TokenSet(563)),
-                        Cell::Words(TokenSet(564)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(207)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(564)),
                         Cell::Words(TokenSet(565)),
                     ],
                     lengths: &[],
@@ -4657,9 +4645,27 @@ pub(crate) static FORMS: [Form; 96] = [
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(243)),
-                        Cell::Words(TokenSet(505)),
-                        Cell::Words(TokenSet(445)),
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(566)),
+                        Cell::Words(TokenSet(567)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(210)),
+                        Cell::Words(TokenSet(568)),
+                    ],
+                    lengths: &[],
+                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Words(TokenSet(246)),
+                        Cell::Words(TokenSet(508)),
+                        Cell::Words(TokenSet(448)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4680,7 +4686,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[312, 115, 136, 310, 311],
-        accepted: TokenSet(567),
+        accepted: TokenSet(570),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -4690,7 +4696,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
         tables: &[Table {
             columns: &[1, 2, 3, 4],
             operands: &[],
@@ -4699,8 +4708,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4709,8 +4718,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4719,8 +4728,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(106)),
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(TokenSet(109)),
+                        Cell::Words(TokenSet(557)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4729,8 +4738,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(126)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(105)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4739,8 +4748,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(117)),
-                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
@@ -4749,8 +4758,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(106)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(109)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
@@ -4771,7 +4780,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[309, 115, 310, 311],
-        accepted: TokenSet(568),
+        accepted: TokenSet(571),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4779,17 +4788,20 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
         tables: &[Table {
             columns: &[0, 1, 2, 3],
             operands: &[],
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(551)),
+                        Cell::Words(TokenSet(554)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(301)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(304)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4798,8 +4810,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(125)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4808,8 +4820,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
@@ -4817,9 +4829,9 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(195)),
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4828,8 +4840,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(569)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(572)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4838,8 +4850,8 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
+                        Cell::Words(TokenSet(125)),
                         Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4860,7 +4872,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[312, 115, 310, 311],
-        accepted: TokenSet(570),
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -4868,7 +4880,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
         tables: &[Table {
             columns: &[1, 2, 3],
             operands: &[],
@@ -4876,8 +4891,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
+                        Cell::Words(TokenSet(125)),
                         Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(117)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4885,17 +4900,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(195)),
-                        Cell::Words(TokenSet(126)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(198)),
+                        Cell::Words(TokenSet(105)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4903,8 +4918,8 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(569)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(TokenSet(572)),
+                        Cell::Words(TokenSet(125)),
                     ],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
@@ -4925,24 +4940,27 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[312, 115, 64, 311],
-        accepted: TokenSet(570),
+        accepted: TokenSet(573),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
             Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
-        rules: &[],
+        rules: &[Rule {
+            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            ptxas: false,
+        }],
         tables: &[Table {
             columns: &[1, 3],
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(571))],
+                    cells: &[Cell::Absent, Cell::Words(TokenSet(574))],
                     lengths: &[],
                     floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Any, Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Any, Cell::Words(TokenSet(105))],
                     lengths: &[],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -4962,7 +4980,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 62, 68],
-        accepted: TokenSet(573),
+        accepted: TokenSet(576),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5007,7 +5025,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 63, 68],
-        accepted: TokenSet(574),
+        accepted: TokenSet(577),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5048,7 +5066,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 218, 63, 68],
-        accepted: TokenSet(576),
+        accepted: TokenSet(579),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5086,7 +5104,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 64, 68],
-        accepted: TokenSet(577),
+        accepted: TokenSet(580),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5120,7 +5138,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 65, 68],
-        accepted: TokenSet(578),
+        accepted: TokenSet(581),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5155,7 +5173,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 218, 65, 68],
-        accepted: TokenSet(579),
+        accepted: TokenSet(582),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5187,7 +5205,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[315, 218, 243, 68],
-        accepted: TokenSet(581),
+        accepted: TokenSet(584),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5225,7 +5243,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 218, 150, 243, 68],
-        accepted: TokenSet(582),
+        accepted: TokenSet(585),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5259,7 +5277,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 318, 68],
-        accepted: TokenSet(584),
+        accepted: TokenSet(587),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5291,7 +5309,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 318, 63],
-        accepted: TokenSet(585),
+        accepted: TokenSet(588),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5324,7 +5342,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 318, 65],
-        accepted: TokenSet(586),
+        accepted: TokenSet(589),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5359,7 +5377,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 63, 318],
-        accepted: TokenSet(587),
+        accepted: TokenSet(590),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5392,7 +5410,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 317, 319, 68],
-        accepted: TokenSet(589),
+        accepted: TokenSet(592),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5426,7 +5444,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 320, 68],
-        accepted: TokenSet(591),
+        accepted: TokenSet(594),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5458,7 +5476,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 320, 321],
-        accepted: TokenSet(592),
+        accepted: TokenSet(595),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5493,7 +5511,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 63, 320],
-        accepted: TokenSet(593),
+        accepted: TokenSet(596),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5526,7 +5544,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 317, 322, 68],
-        accepted: TokenSet(595),
+        accepted: TokenSet(598),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5560,7 +5578,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 323, 68],
-        accepted: TokenSet(597),
+        accepted: TokenSet(600),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5592,7 +5610,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 323, 321],
-        accepted: TokenSet(598),
+        accepted: TokenSet(601),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5627,7 +5645,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 63, 323],
-        accepted: TokenSet(599),
+        accepted: TokenSet(602),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5660,7 +5678,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 317, 324, 68],
-        accepted: TokenSet(601),
+        accepted: TokenSet(604),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
@@ -5694,7 +5712,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[325, 218, 326, 68],
-        accepted: TokenSet(604),
+        accepted: TokenSet(607),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5726,7 +5744,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[325, 218, 326, 65],
-        accepted: TokenSet(605),
+        accepted: TokenSet(608),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -5759,7 +5777,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 65, 326],
-        accepted: TokenSet(606),
+        accepted: TokenSet(609),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -5792,7 +5810,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 150, 218, 327, 65, 328],
-        accepted: TokenSet(609),
+        accepted: TokenSet(612),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5832,7 +5850,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 327, 329, 68],
-        accepted: TokenSet(611),
+        accepted: TokenSet(614),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5871,7 +5889,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 327, 329, 65],
-        accepted: TokenSet(612),
+        accepted: TokenSet(615),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5911,7 +5929,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 218, 150, 327, 65, 329],
-        accepted: TokenSet(612),
+        accepted: TokenSet(615),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
@@ -5951,7 +5969,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[152, 330, 331],
-        accepted: TokenSet(614),
+        accepted: TokenSet(617),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -5980,7 +5998,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[152, 332, 331, 333],
-        accepted: TokenSet(616),
+        accepted: TokenSet(619),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -6003,7 +6021,7 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(617)),
+                    Cond::Holds(1, TokenSet(620)),
                     &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
@@ -6021,7 +6039,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(618),
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -6046,7 +6064,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(618),
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -6072,7 +6090,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(618),
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -6096,7 +6114,7 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(618),
+        accepted: TokenSet(621),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),

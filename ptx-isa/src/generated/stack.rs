@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[335],
-        accepted: TokenSet(549),
+        accepted: TokenSet(552),
         ignored: TokenSet(6),
         operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
@@ -38,7 +38,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[335],
-        accepted: TokenSet(549),
+        accepted: TokenSet(552),
         ignored: TokenSet(6),
         operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
@@ -63,7 +63,7 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[335],
-        accepted: TokenSet(549),
+        accepted: TokenSet(552),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[336, 337, 277, 338, 339],
-        accepted: TokenSet(623),
+        accepted: TokenSet(626),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -34,15 +34,15 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(2, TokenSet(193)),
                     Cond::Holds(3, TokenSet(75)),
                 ])),
                 ptxas: false,
@@ -53,8 +53,15 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(626)),
+                    Cond::Holds(0, TokenSet(629)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(1, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -74,7 +81,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[340, 279, 277, 341, 339],
-        accepted: TokenSet(628),
+        accepted: TokenSet(631),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -97,13 +104,20 @@ pub(crate) static FORMS: [Form; 8] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(2, TokenSet(193)),
                     Cond::Holds(3, TokenSet(75)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -122,7 +136,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[342, 279, 277, 341, 339],
-        accepted: TokenSet(630),
+        accepted: TokenSet(633),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -131,8 +145,8 @@ pub(crate) static FORMS: [Form; 8] = [
             Operand::new("b", 0, Within::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -144,13 +158,20 @@ pub(crate) static FORMS: [Form; 8] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(190)),
+                    Cond::Holds(2, TokenSet(193)),
                     Cond::Holds(3, TokenSet(75)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -169,7 +190,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[340, 277, 38, 339],
-        accepted: TokenSet(631),
+        accepted: TokenSet(634),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -189,10 +210,19 @@ pub(crate) static FORMS: [Form; 8] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::LONGER),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -208,7 +238,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: true,
         slots: &[343, 279, 277, 38, 339],
-        accepted: TokenSet(632),
+        accepted: TokenSet(635),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -220,8 +250,8 @@ pub(crate) static FORMS: [Form; 8] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("c", 1, Within::Whole, Role::Use)
@@ -230,10 +260,19 @@ pub(crate) static FORMS: [Form; 8] = [
                 .mark(Marks::WIDEN)
                 .mark(Marks::LONGER),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
@@ -249,7 +288,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[344, 340, 345, 339],
-        accepted: TokenSet(635),
+        accepted: TokenSet(638),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -274,21 +313,28 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(153)),
+                    Cond::Holds(0, TokenSet(156)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(238)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(241)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(128)),
+                    Cond::Holds(0, TokenSet(131)),
                     Cond::Not(&Cond::Holds(2, TokenSet(27))),
                 ),
                 ptxas: false,
@@ -296,7 +342,7 @@ pub(crate) static FORMS: [Form; 8] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Holds(0, TokenSet(28)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(505))),
+                    Cond::Not(&Cond::Holds(2, TokenSet(508))),
                 ),
                 ptxas: true,
             },
@@ -326,7 +372,7 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[344, 340, 346, 339],
-        accepted: TokenSet(637),
+        accepted: TokenSet(640),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("a", 0, Within::Bracket(0), Role::Addr)
@@ -355,15 +401,22 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(638)),
+                    Cond::Holds(0, TokenSet(641)),
                     Cond::Holds(2, TokenSet(27)),
                 ),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(639)), Cond::Holds(0, TokenSet(32))]),
+                    Cond::All(&[Cond::Holds(2, TokenSet(642)), Cond::Holds(0, TokenSet(32))]),
                     &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(0, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -393,16 +446,25 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[347, 38],
-        accepted: TokenSet(641),
+        accepted: TokenSet(644),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
             Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::SURFACE),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(1, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],

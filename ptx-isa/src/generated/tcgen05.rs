@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 49, 50, 284, 38],
-        accepted: TokenSet(642),
+        accepted: TokenSet(645),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
@@ -66,7 +66,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 49, 50, 38],
-        accepted: TokenSet(643),
+        accepted: TokenSet(646),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Whole, Role::Use)
@@ -113,7 +113,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 49, 50],
-        accepted: TokenSet(644),
+        accepted: TokenSet(647),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[
@@ -153,7 +153,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 349, 350, 351, 38],
-        accepted: TokenSet(648),
+        accepted: TokenSet(651),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -182,107 +182,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(408))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(409))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(410))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(653))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(654))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(655))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(656))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(408))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(409))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(410))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(653))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(654))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(655))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -308,7 +308,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 352, 350, 351, 38],
-        accepted: TokenSet(658),
+        accepted: TokenSet(661),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -338,42 +338,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -399,7 +399,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 353, 350, 354, 144, 142, 68],
-        accepted: TokenSet(660),
+        accepted: TokenSet(663),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -427,37 +427,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -483,7 +483,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 355, 350, 354, 144, 142, 68],
-        accepted: TokenSet(661),
+        accepted: TokenSet(664),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -512,37 +512,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -568,7 +568,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 353, 350, 354, 81],
-        accepted: TokenSet(662),
+        accepted: TokenSet(665),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -596,37 +596,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -652,7 +652,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 355, 350, 354, 81],
-        accepted: TokenSet(663),
+        accepted: TokenSet(666),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -681,37 +681,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -737,7 +737,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 349, 350, 356, 38],
-        accepted: TokenSet(665),
+        accepted: TokenSet(668),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -766,107 +766,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(649)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(408))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(409))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(410))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(653))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(654))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(655))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(656))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(408))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(409))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(410))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(653))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(654))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656)), Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(655))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -892,7 +892,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 352, 350, 356, 38],
-        accepted: TokenSet(666),
+        accepted: TokenSet(669),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
@@ -922,42 +922,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(405))],
+                    cells: &[Cell::Words(TokenSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(406))],
+                    cells: &[Cell::Words(TokenSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(407))],
+                    cells: &[Cell::Words(TokenSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(650))],
+                    cells: &[Cell::Words(TokenSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(651))],
+                    cells: &[Cell::Words(TokenSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652))],
+                    cells: &[Cell::Words(TokenSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(TokenSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(TokenSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -983,7 +983,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50],
-        accepted: TokenSet(150),
+        accepted: TokenSet(153),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1017,8 +1017,8 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 357, 358, 359, 360],
-        accepted: TokenSet(669),
-        ignored: TokenSet(403),
+        accepted: TokenSet(672),
+        ignored: TokenSet(406),
         operands: &[
             Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
@@ -1043,20 +1043,20 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(670)),
-                    Cond::Holds(2, TokenSet(671)),
+                    Cond::Holds(1, TokenSet(673)),
+                    Cond::Holds(2, TokenSet(674)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(672)),
-                    Cond::Holds(2, TokenSet(673)),
+                    Cond::Holds(1, TokenSet(675)),
+                    Cond::Holds(2, TokenSet(676)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(674))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(677))),
                 ptxas: false,
             },
             Rule {
@@ -1099,7 +1099,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 361],
-        accepted: TokenSet(676),
+        accepted: TokenSet(679),
         ignored: TokenSet(6),
         operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
@@ -1139,7 +1139,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 362, 363],
-        accepted: TokenSet(679),
+        accepted: TokenSet(682),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1158,8 +1158,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(680)), 4),
-                    (Cond::Holds(0, TokenSet(681)), 8),
+                    (Cond::Holds(0, TokenSet(683)), 4),
+                    (Cond::Holds(0, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1174,7 +1174,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(359)),
+                    Cond::Holds(1, TokenSet(362)),
                 ])),
                 ptxas: false,
             },
@@ -1234,7 +1234,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 362, 364, 363],
-        accepted: TokenSet(683),
+        accepted: TokenSet(686),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1254,8 +1254,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(680)), 4),
-                    (Cond::Holds(0, TokenSet(681)), 8),
+                    (Cond::Holds(0, TokenSet(683)), 4),
+                    (Cond::Holds(0, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1268,13 +1268,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(684))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(687))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(359)),
+                    Cond::Holds(1, TokenSet(362)),
                 ])),
                 ptxas: false,
             },
@@ -1334,7 +1334,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 365, 209, 366, 363],
-        accepted: TokenSet(687),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1362,27 +1362,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(376)),
+                    Cond::Holds(3, TokenSet(379)),
+                    Cond::Holds(1, TokenSet(378)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(374)),
+                    Cond::Holds(1, TokenSet(366)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(3, TokenSet(376)), Cond::Holds(3, TokenSet(691))]),
                     Cond::Holds(1, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(371)),
-                    Cond::Holds(1, TokenSet(363)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(688))]),
-                    Cond::Holds(1, TokenSet(372)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(372)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(375)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1401,7 +1401,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(372)),
+                    Cond::Holds(1, TokenSet(375)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1409,9 +1409,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
+                        Cond::Holds(3, TokenSet(379)),
+                        Cond::Holds(3, TokenSet(374)),
                         Cond::Holds(3, TokenSet(376)),
-                        Cond::Holds(3, TokenSet(371)),
-                        Cond::Holds(3, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1419,7 +1419,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(688)), Cond::Holds(3, TokenSet(689))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(691)), Cond::Holds(3, TokenSet(692))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1456,7 +1456,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 365, 209, 366, 363],
-        accepted: TokenSet(687),
+        accepted: TokenSet(690),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1485,27 +1485,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(376)),
+                    Cond::Holds(3, TokenSet(379)),
+                    Cond::Holds(1, TokenSet(378)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, TokenSet(374)),
+                    Cond::Holds(1, TokenSet(366)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(3, TokenSet(376)), Cond::Holds(3, TokenSet(691))]),
                     Cond::Holds(1, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(371)),
-                    Cond::Holds(1, TokenSet(363)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(373)), Cond::Holds(3, TokenSet(688))]),
-                    Cond::Holds(1, TokenSet(372)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(372)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, TokenSet(375)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
@@ -1524,7 +1524,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(372)),
+                    Cond::Holds(1, TokenSet(375)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1532,9 +1532,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
+                        Cond::Holds(3, TokenSet(379)),
+                        Cond::Holds(3, TokenSet(374)),
                         Cond::Holds(3, TokenSet(376)),
-                        Cond::Holds(3, TokenSet(371)),
-                        Cond::Holds(3, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -1542,7 +1542,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(688)), Cond::Holds(3, TokenSet(689))]),
+                    Cond::Any(&[Cond::Holds(3, TokenSet(691)), Cond::Holds(3, TokenSet(692))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -1579,7 +1579,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 367, 363],
-        accepted: TokenSet(691),
+        accepted: TokenSet(694),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1598,8 +1598,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(680)), 4),
-                    (Cond::Holds(0, TokenSet(681)), 8),
+                    (Cond::Holds(0, TokenSet(683)), 4),
+                    (Cond::Holds(0, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1664,7 +1664,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 367, 364, 363],
-        accepted: TokenSet(692),
+        accepted: TokenSet(695),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1684,8 +1684,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(680)), 4),
-                    (Cond::Holds(0, TokenSet(681)), 8),
+                    (Cond::Holds(0, TokenSet(683)), 4),
+                    (Cond::Holds(0, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1698,7 +1698,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(684))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(687))])),
                 ptxas: false,
             },
             Rule {
@@ -1754,7 +1754,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 362, 363],
-        accepted: TokenSet(693),
+        accepted: TokenSet(696),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1776,8 +1776,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(680)), 4),
-                    (Cond::Holds(1, TokenSet(681)), 8),
+                    (Cond::Holds(1, TokenSet(683)), 4),
+                    (Cond::Holds(1, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1792,7 +1792,7 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(359)),
+                    Cond::Holds(2, TokenSet(362)),
                 ])),
                 ptxas: false,
             },
@@ -1852,7 +1852,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 362, 364, 363],
-        accepted: TokenSet(694),
+        accepted: TokenSet(697),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1875,8 +1875,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(680)), 4),
-                    (Cond::Holds(1, TokenSet(681)), 8),
+                    (Cond::Holds(1, TokenSet(683)), 4),
+                    (Cond::Holds(1, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -1889,13 +1889,13 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(684))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(687))])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(359)),
+                    Cond::Holds(2, TokenSet(362)),
                 ])),
                 ptxas: false,
             },
@@ -1955,7 +1955,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 365, 209, 366, 363],
-        accepted: TokenSet(695),
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -1986,27 +1986,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(376)),
+                    Cond::Holds(4, TokenSet(379)),
+                    Cond::Holds(2, TokenSet(378)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(374)),
+                    Cond::Holds(2, TokenSet(366)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(376)), Cond::Holds(4, TokenSet(691))]),
                     Cond::Holds(2, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(371)),
-                    Cond::Holds(2, TokenSet(363)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(688))]),
-                    Cond::Holds(2, TokenSet(372)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(372)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(375)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -2025,14 +2025,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(372)),
+                    Cond::Holds(2, TokenSet(375)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(366)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2040,9 +2040,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
+                        Cond::Holds(4, TokenSet(379)),
+                        Cond::Holds(4, TokenSet(374)),
                         Cond::Holds(4, TokenSet(376)),
-                        Cond::Holds(4, TokenSet(371)),
-                        Cond::Holds(4, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2050,7 +2050,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(688)), Cond::Holds(4, TokenSet(689))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(691)), Cond::Holds(4, TokenSet(692))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2087,7 +2087,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 365, 209, 366, 363],
-        accepted: TokenSet(695),
+        accepted: TokenSet(698),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2119,27 +2119,27 @@ pub(crate) static FORMS: [Form; 37] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(376)),
+                    Cond::Holds(4, TokenSet(379)),
+                    Cond::Holds(2, TokenSet(378)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(4, TokenSet(374)),
+                    Cond::Holds(2, TokenSet(366)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Holds(4, TokenSet(376)), Cond::Holds(4, TokenSet(691))]),
                     Cond::Holds(2, TokenSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(371)),
-                    Cond::Holds(2, TokenSet(363)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(373)), Cond::Holds(4, TokenSet(688))]),
-                    Cond::Holds(2, TokenSet(372)),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(372)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, TokenSet(375)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
@@ -2158,14 +2158,14 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(372)),
+                    Cond::Holds(2, TokenSet(375)),
                     &[Floor::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(363)),
+                    Cond::Holds(2, TokenSet(366)),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
                 ptxas: false,
@@ -2173,9 +2173,9 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
+                        Cond::Holds(4, TokenSet(379)),
+                        Cond::Holds(4, TokenSet(374)),
                         Cond::Holds(4, TokenSet(376)),
-                        Cond::Holds(4, TokenSet(371)),
-                        Cond::Holds(4, TokenSet(373)),
                     ]),
                     &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
                 ),
@@ -2183,7 +2183,7 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(688)), Cond::Holds(4, TokenSet(689))]),
+                    Cond::Any(&[Cond::Holds(4, TokenSet(691)), Cond::Holds(4, TokenSet(692))]),
                     &[Floor::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
@@ -2220,7 +2220,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 367, 363],
-        accepted: TokenSet(696),
+        accepted: TokenSet(699),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2242,8 +2242,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(680)), 4),
-                    (Cond::Holds(1, TokenSet(681)), 8),
+                    (Cond::Holds(1, TokenSet(683)), 4),
+                    (Cond::Holds(1, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -2315,7 +2315,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 367, 364, 363],
-        accepted: TokenSet(697),
+        accepted: TokenSet(700),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2338,8 +2338,8 @@ pub(crate) static FORMS: [Form; 37] = [
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(680)), 4),
-                    (Cond::Holds(1, TokenSet(681)), 8),
+                    (Cond::Holds(1, TokenSet(683)), 4),
+                    (Cond::Holds(1, TokenSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
@@ -2352,7 +2352,7 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(684))])),
+                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(687))])),
                 ptxas: false,
             },
             Rule {
@@ -2415,7 +2415,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 362, 370],
-        accepted: TokenSet(699),
+        accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2482,7 +2482,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 362, 370],
-        accepted: TokenSet(699),
+        accepted: TokenSet(702),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2550,7 +2550,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 371, 370],
-        accepted: TokenSet(700),
+        accepted: TokenSet(703),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2624,7 +2624,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 371, 370],
-        accepted: TokenSet(700),
+        accepted: TokenSet(703),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2699,7 +2699,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 362, 370],
-        accepted: TokenSet(701),
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2769,7 +2769,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 362, 370],
-        accepted: TokenSet(701),
+        accepted: TokenSet(704),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2840,7 +2840,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 371, 370],
-        accepted: TokenSet(702),
+        accepted: TokenSet(705),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -2917,7 +2917,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 371, 370],
-        accepted: TokenSet(702),
+        accepted: TokenSet(705),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
@@ -3051,7 +3051,7 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 372, 186, 10, 44],
-        accepted: TokenSet(704),
+        accepted: TokenSet(707),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(708),
+        accepted: TokenSet(711),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -38,12 +38,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -52,11 +52,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -68,35 +68,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -105,7 +105,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -129,35 +129,35 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(629)),
+                    Cond::Holds(0, TokenSet(632)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(117)),
+                    Cond::Holds(2, TokenSet(121)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -180,8 +180,15 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -202,7 +209,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(717),
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -224,12 +231,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -238,11 +245,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -254,35 +261,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -291,7 +298,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -315,28 +322,28 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(629)),
+                    Cond::Holds(0, TokenSet(632)),
                     &[Floor::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     &[Floor::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(713)),
                     &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -359,8 +366,15 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -385,7 +399,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(708),
+        accepted: TokenSet(711),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -407,12 +421,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -421,11 +435,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -437,35 +451,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -474,7 +488,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -491,14 +505,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(117)),
+                    Cond::Holds(2, TokenSet(121)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -521,8 +535,15 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -543,7 +564,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(717),
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -565,12 +586,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -579,11 +600,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -595,35 +616,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -632,7 +653,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -649,7 +670,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -672,8 +693,15 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(713)),
+                    Cond::Holds(0, TokenSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -698,7 +726,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(708),
+        accepted: TokenSet(711),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -720,12 +748,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -738,11 +766,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -754,35 +782,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -791,7 +819,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -808,14 +836,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(117)),
+                    Cond::Holds(2, TokenSet(121)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -838,7 +866,14 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
                 ptxas: true,
             },
             Rule {
@@ -858,7 +893,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -879,7 +914,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(717),
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -901,12 +936,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -919,11 +954,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -935,35 +970,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -972,7 +1007,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -989,7 +1024,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1012,7 +1047,14 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
                 ptxas: true,
             },
             Rule {
@@ -1032,7 +1074,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1057,7 +1099,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(708),
+        accepted: TokenSet(711),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1079,12 +1121,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -1092,12 +1134,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1105,12 +1147,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1119,11 +1161,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -1135,35 +1177,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -1172,7 +1214,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -1189,14 +1231,14 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(117)),
+                    Cond::Holds(2, TokenSet(121)),
                     &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
@@ -1219,12 +1261,19 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, TokenSet(721)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1241,7 +1290,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(722)),
                     Cond::Operand(4, OperandTest::Integer),
                 ])),
                 ptxas: true,
@@ -1250,7 +1299,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
                     Cond::Operand(8, OperandTest::Present),
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, TokenSet(723)),
                 ])),
                 ptxas: true,
             },
@@ -1270,7 +1319,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(717),
+        accepted: TokenSet(720),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1292,12 +1341,12 @@ pub(crate) static FORMS: [Form; 14] = [
                     (Cond::Holds(0, TokenSet(49)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(624)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
-                    (Cond::Holds(0, TokenSet(711)), 4),
+                    (Cond::Holds(0, TokenSet(627)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 4),
                     (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, TokenSet(714)), 4),
+                    (Cond::Holds(0, TokenSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -1305,12 +1354,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1318,12 +1367,12 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
+                    (Cond::Holds(0, TokenSet(628)), 2),
                     (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(709)), 4),
-                    (Cond::Holds(0, TokenSet(710)), 4),
+                    (Cond::Holds(0, TokenSet(712)), 4),
+                    (Cond::Holds(0, TokenSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
@@ -1332,11 +1381,11 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(624)), 1),
+                    (Cond::Holds(0, TokenSet(627)), 1),
                     (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(625)), 2),
-                    (Cond::Holds(0, TokenSet(711)), 1),
-                    (Cond::Holds(0, TokenSet(712)), 1),
+                    (Cond::Holds(0, TokenSet(628)), 2),
+                    (Cond::Holds(0, TokenSet(714)), 1),
+                    (Cond::Holds(0, TokenSet(715)), 1),
                     (Cond::Holds(0, TokenSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
@@ -1348,35 +1397,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(713)),
-                    Cond::Holds(3, TokenSet(126)),
+                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(3, TokenSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(714)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, TokenSet(717)),
+                    Cond::Holds(3, TokenSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(715)),
+                    Cond::Holds(0, TokenSet(718)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(3, TokenSet(210)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, TokenSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -1385,7 +1434,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(716))),
+                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
                 ])),
                 ptxas: false,
             },
@@ -1402,7 +1451,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(714)),
+                    Cond::Holds(0, TokenSet(717)),
                     &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
@@ -1425,12 +1474,19 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(714))),
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, TokenSet(721)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1447,7 +1503,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(710)),
+                    Cond::Holds(0, TokenSet(722)),
                     Cond::Operand(4, OperandTest::Integer),
                 ])),
                 ptxas: true,
@@ -1472,7 +1528,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[377, 378, 112, 116, 68],
-        accepted: TokenSet(722),
+        accepted: TokenSet(726),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1492,9 +1548,9 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(625)), 4),
-                    (Cond::Holds(1, TokenSet(709)), 4),
-                    (Cond::Holds(1, TokenSet(710)), 4),
+                    (Cond::Holds(1, TokenSet(628)), 4),
+                    (Cond::Holds(1, TokenSet(712)), 4),
+                    (Cond::Holds(1, TokenSet(713)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
@@ -1503,7 +1559,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
                     (Cond::Holds(1, TokenSet(50)), 1),
-                    (Cond::Holds(1, TokenSet(625)), 1),
+                    (Cond::Holds(1, TokenSet(628)), 1),
                 ]))
                 .mark(Marks::LONGER),
             Operand::new("f", 3, Within::Whole, Role::Use)
@@ -1518,7 +1574,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(723)),
+                    Cond::Holds(1, TokenSet(727)),
                     &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
@@ -1541,8 +1597,15 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(2, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(724)),
+                    Cond::Holds(1, TokenSet(728)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
@@ -1550,7 +1613,7 @@ pub(crate) static FORMS: [Form; 14] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(1, TokenSet(724))),
+                    Cond::Not(&Cond::Holds(1, TokenSet(728))),
                 ])),
                 ptxas: false,
             },
@@ -1563,7 +1626,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(713)),
+                    Cond::Holds(1, TokenSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1584,7 +1647,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(726),
+        accepted: TokenSet(730),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1599,22 +1662,29 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(727)),
+                    Cond::Holds(0, TokenSet(731)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(728)),
+                    Cond::Holds(0, TokenSet(732)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(729)),
+                    Cond::Holds(0, TokenSet(733)),
                     &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(1, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1631,7 +1701,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[380, 38],
-        accepted: TokenSet(731),
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1645,10 +1715,17 @@ pub(crate) static FORMS: [Form; 14] = [
                 ptxas: false,
             },
             Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(1, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::Not(&Cond::Holds(0, TokenSet(732))),
+                        Cond::Not(&Cond::Holds(0, TokenSet(736))),
                         Cond::Operand(1, OperandTest::Register),
                     ]),
                 ),
@@ -1667,7 +1744,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[380, 38],
-        accepted: TokenSet(731),
+        accepted: TokenSet(735),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1689,7 +1766,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[381, 38],
-        accepted: TokenSet(734),
+        accepted: TokenSet(738),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
@@ -1698,10 +1775,19 @@ pub(crate) static FORMS: [Form; 14] = [
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1)),
         ],
-        rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")]),
-            ptxas: false,
-        }],
+        rules: &[
+            Rule {
+                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")]),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
+                    Cond::Operand(1, OperandTest::Register),
+                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+        ],
         tables: &[],
         effects: &[],
         notes: &[],
@@ -1714,7 +1800,7 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[382],
-        accepted: TokenSet(736),
+        accepted: TokenSet(740),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -43,7 +43,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(738),
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
@@ -71,7 +71,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -101,7 +101,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -128,7 +128,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(738),
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -156,7 +156,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -186,7 +186,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -213,7 +213,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(738),
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -241,7 +241,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -271,7 +271,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -298,7 +298,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(738),
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -326,7 +326,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -356,7 +356,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -383,7 +383,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(738),
+        accepted: TokenSet(742),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -411,7 +411,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -441,7 +441,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(739),
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -468,7 +468,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172, 384],
-        accepted: TokenSet(740),
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -496,7 +496,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(739),
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -526,7 +526,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(739),
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -553,7 +553,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172, 384],
-        accepted: TokenSet(740),
+        accepted: TokenSet(744),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
@@ -581,7 +581,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(739),
+        accepted: TokenSet(743),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -611,7 +611,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 385],
-        accepted: TokenSet(742),
+        accepted: TokenSet(746),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -659,7 +659,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 386, 136, 385],
-        accepted: TokenSet(744),
+        accepted: TokenSet(748),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -703,7 +703,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(746),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -730,7 +730,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387, 384],
-        accepted: TokenSet(747),
+        accepted: TokenSet(751),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
@@ -758,7 +758,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(746),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -788,7 +788,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -823,7 +823,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -858,7 +858,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -893,7 +893,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -928,7 +928,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -963,7 +963,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -998,7 +998,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1033,7 +1033,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1068,7 +1068,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1103,7 +1103,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1138,7 +1138,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1173,7 +1173,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1208,7 +1208,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(746),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1243,7 +1243,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387, 19],
-        accepted: TokenSet(749),
+        accepted: TokenSet(753),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1278,7 +1278,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1313,7 +1313,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1348,7 +1348,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1383,7 +1383,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1418,7 +1418,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1453,7 +1453,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1488,7 +1488,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1523,7 +1523,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1558,7 +1558,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1593,7 +1593,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1628,7 +1628,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(737),
+        accepted: TokenSet(741),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1663,7 +1663,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(748),
+        accepted: TokenSet(752),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1698,7 +1698,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(746),
+        accepted: TokenSet(750),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1733,7 +1733,7 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387, 19],
-        accepted: TokenSet(749),
+        accepted: TokenSet(753),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)

@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 193, 62, 62],
-        accepted: TokenSet(766),
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -72,7 +72,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 193, 62, 62],
-        accepted: TokenSet(766),
+        accepted: TokenSet(770),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -128,7 +128,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 393, 64, 64],
-        accepted: TokenSet(767),
+        accepted: TokenSet(771),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -184,7 +184,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 393, 64, 64],
-        accepted: TokenSet(767),
+        accepted: TokenSet(771),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -240,7 +240,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 393, 243, 243],
-        accepted: TokenSet(769),
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -294,7 +294,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 393, 243, 243],
-        accepted: TokenSet(769),
+        accepted: TokenSet(773),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -349,7 +349,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 395, 193, 201, 202],
-        accepted: TokenSet(771),
+        accepted: TokenSet(775),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -403,7 +403,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 395, 193, 201, 202],
-        accepted: TokenSet(771),
+        accepted: TokenSet(775),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -458,7 +458,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 396, 218, 121, 397, 398],
-        accepted: TokenSet(774),
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -485,8 +485,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(555)), Cond::Holds(6, TokenSet(561))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(561)), Cond::Holds(6, TokenSet(555))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(558)), Cond::Holds(6, TokenSet(564))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(564)), Cond::Holds(6, TokenSet(558))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -522,7 +522,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 396, 218, 121, 397, 398],
-        accepted: TokenSet(774),
+        accepted: TokenSet(778),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -550,8 +550,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(555)), Cond::Holds(6, TokenSet(561))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(561)), Cond::Holds(6, TokenSet(555))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(558)), Cond::Holds(6, TokenSet(564))]),
+                        Cond::All(&[Cond::Holds(5, TokenSet(564)), Cond::Holds(6, TokenSet(558))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -587,7 +587,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 399, 121, 225, 225, 400, 91],
-        accepted: TokenSet(776),
+        accepted: TokenSet(780),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -639,7 +639,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 399, 121, 225, 225, 400, 91],
-        accepted: TokenSet(776),
+        accepted: TokenSet(780),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -692,7 +692,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 193, 62, 62],
-        accepted: TokenSet(777),
+        accepted: TokenSet(781),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -755,7 +755,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 193, 62, 62],
-        accepted: TokenSet(777),
+        accepted: TokenSet(781),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -818,7 +818,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 393, 64, 64],
-        accepted: TokenSet(778),
+        accepted: TokenSet(782),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -881,7 +881,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 393, 64, 64],
-        accepted: TokenSet(778),
+        accepted: TokenSet(782),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -944,7 +944,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 392, 393, 243, 243],
-        accepted: TokenSet(779),
+        accepted: TokenSet(783),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1005,7 +1005,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 392, 393, 243, 243],
-        accepted: TokenSet(779),
+        accepted: TokenSet(783),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1067,7 +1067,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 401, 193, 201, 202],
-        accepted: TokenSet(781),
+        accepted: TokenSet(785),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1128,7 +1128,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 401, 193, 201, 202],
-        accepted: TokenSet(781),
+        accepted: TokenSet(785),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1190,7 +1190,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 402, 218, 121, 397, 398],
-        accepted: TokenSet(783),
+        accepted: TokenSet(787),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1224,8 +1224,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(555)), Cond::Holds(7, TokenSet(561))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(561)), Cond::Holds(7, TokenSet(555))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(558)), Cond::Holds(7, TokenSet(564))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(564)), Cond::Holds(7, TokenSet(558))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1261,7 +1261,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 402, 218, 121, 397, 398],
-        accepted: TokenSet(783),
+        accepted: TokenSet(787),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Both)
@@ -1296,8 +1296,8 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Since(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(555)), Cond::Holds(7, TokenSet(561))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(561)), Cond::Holds(7, TokenSet(555))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(558)), Cond::Holds(7, TokenSet(564))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(564)), Cond::Holds(7, TokenSet(558))]),
                     ]),
                     &[Floor::new(8, 4, 0x7fffffffffff, "")],
                 ),
@@ -1333,7 +1333,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(150),
+        accepted: TokenSet(153),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1361,7 +1361,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(150),
+        accepted: TokenSet(153),
         ignored: TokenSet(6),
         operands: &[],
         rules: &[Rule {
@@ -1389,7 +1389,7 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(150),
+        accepted: TokenSet(153),
         ignored: TokenSet(6),
         operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
         rules: &[Rule {

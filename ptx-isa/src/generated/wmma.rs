@@ -16,7 +16,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 404, 405, 406],
-        accepted: TokenSet(787),
+        accepted: TokenSet(791),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -56,47 +56,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(777))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(125))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(777))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(125))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(777))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(125))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -118,7 +118,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 407, 405, 243],
-        accepted: TokenSet(792),
+        accepted: TokenSet(796),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -172,7 +172,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 216, 405, 138],
-        accepted: TokenSet(793),
+        accepted: TokenSet(797),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -227,7 +227,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 408, 405, 409],
-        accepted: TokenSet(795),
+        accepted: TokenSet(799),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -281,7 +281,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 410, 405, 225],
-        accepted: TokenSet(796),
+        accepted: TokenSet(800),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -335,7 +335,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 404, 405, 411],
-        accepted: TokenSet(787),
+        accepted: TokenSet(791),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -375,47 +375,47 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(777))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(125))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(777))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(125))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(773))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(777))],
                     lengths: &[&[1]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(125))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
@@ -435,7 +435,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 407, 405, 243],
-        accepted: TokenSet(792),
+        accepted: TokenSet(796),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -487,7 +487,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 216, 405, 138],
-        accepted: TokenSet(793),
+        accepted: TokenSet(797),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -540,7 +540,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 197, 408, 405, 412],
-        accepted: TokenSet(797),
+        accepted: TokenSet(801),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -592,7 +592,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 197, 410, 405, 225],
-        accepted: TokenSet(798),
+        accepted: TokenSet(802),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -644,7 +644,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 413, 405, 414],
-        accepted: TokenSet(801),
+        accepted: TokenSet(805),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("r", 0, Within::Whole, Role::Def)
@@ -683,62 +683,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(210))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(210))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(210))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(791)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(795)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(345)), Cell::Words(TokenSet(106))],
+                    cells: &[Cell::Words(TokenSet(348)), Cell::Words(TokenSet(109))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(802)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(806)), Cell::Words(TokenSet(210))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -758,7 +758,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 413, 405, 415],
-        accepted: TokenSet(801),
+        accepted: TokenSet(805),
         ignored: TokenSet(6),
         operands: &[
             Operand::new("p", 0, Within::Bracket(0), Role::Addr)
@@ -787,62 +787,62 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(788)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(210))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(210))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(117))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
                     lengths: &[&[4]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(210))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(791)), Cell::Words(TokenSet(126))],
+                    cells: &[Cell::Words(TokenSet(795)), Cell::Words(TokenSet(105))],
                     lengths: &[&[8]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(345)), Cell::Words(TokenSet(106))],
+                    cells: &[Cell::Words(TokenSet(348)), Cell::Words(TokenSet(109))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(802)), Cell::Words(TokenSet(207))],
+                    cells: &[Cell::Words(TokenSet(806)), Cell::Words(TokenSet(210))],
                     lengths: &[&[2]],
                     floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
@@ -862,14 +862,14 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 404, 193, 194, 218],
-        accepted: TokenSet(803),
+        accepted: TokenSet(807),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
                 .ty(TypeExpr::Hold(5))
                 .length(Length::Cases(&[
-                    (Cond::Holds(5, TokenSet(117)), 4),
-                    (Cond::Holds(5, TokenSet(126)), 8),
+                    (Cond::Holds(5, TokenSet(121)), 4),
+                    (Cond::Holds(5, TokenSet(105)), 8),
                 ]))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
@@ -886,8 +886,8 @@ pub(crate) static FORMS: [Form; 19] = [
             Operand::new("c", 3, Within::Whole, Role::Use)
                 .ty(TypeExpr::Hold(6))
                 .length(Length::Cases(&[
-                    (Cond::Holds(6, TokenSet(117)), 4),
-                    (Cond::Holds(6, TokenSet(126)), 8),
+                    (Cond::Holds(6, TokenSet(121)), 4),
+                    (Cond::Holds(6, TokenSet(105)), 8),
                 ]))
                 .mark(Marks::EXACT),
         ],
@@ -917,17 +917,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(788))],
+                    cells: &[Cell::Words(TokenSet(792))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789))],
+                    cells: &[Cell::Words(TokenSet(793))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790))],
+                    cells: &[Cell::Words(TokenSet(794))],
                     lengths: &[&[8], &[8]],
                     floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
@@ -949,7 +949,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 404, 121, 397, 398, 121, 218],
-        accepted: TokenSet(804),
+        accepted: TokenSet(808),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -987,8 +987,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(561)), Cond::Holds(7, TokenSet(561))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(555)), Cond::Holds(7, TokenSet(555))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(564)), Cond::Holds(7, TokenSet(564))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(558)), Cond::Holds(7, TokenSet(558))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1003,17 +1003,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(788))],
+                    cells: &[Cell::Words(TokenSet(792))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789))],
+                    cells: &[Cell::Words(TokenSet(793))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790))],
+                    cells: &[Cell::Words(TokenSet(794))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -1035,7 +1035,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 404, 68, 64, 64, 68],
-        accepted: TokenSet(805),
+        accepted: TokenSet(809),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1077,17 +1077,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(788))],
+                    cells: &[Cell::Words(TokenSet(792))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(789))],
+                    cells: &[Cell::Words(TokenSet(793))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(790))],
+                    cells: &[Cell::Words(TokenSet(794))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1109,7 +1109,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 407, 68, 243, 243, 68],
-        accepted: TokenSet(806),
+        accepted: TokenSet(810),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1163,7 +1163,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 216, 139, 138, 138, 138, 138],
-        accepted: TokenSet(378),
+        accepted: TokenSet(381),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1205,7 +1205,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 197, 408, 121, 409, 412, 121, 218],
-        accepted: TokenSet(807),
+        accepted: TokenSet(811),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1243,8 +1243,8 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(808)), Cond::Holds(7, TokenSet(808))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(809)), Cond::Holds(7, TokenSet(809))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(812)), Cond::Holds(7, TokenSet(812))]),
+                        Cond::All(&[Cond::Holds(6, TokenSet(813)), Cond::Holds(7, TokenSet(813))]),
                     ]),
                 ),
                 ptxas: false,
@@ -1271,7 +1271,7 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[416, 91, 49, 50, 196, 197, 410, 121, 225, 225, 121],
-        accepted: TokenSet(810),
+        accepted: TokenSet(814),
         ignored: TokenSet(25),
         operands: &[
             Operand::new("d", 0, Within::Whole, Role::Def)
@@ -1311,7 +1311,7 @@ pub(crate) static FORMS: [Form; 19] = [
             },
             Rule {
                 kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(395)),
+                    Cond::Holds(0, TokenSet(398)),
                     &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,

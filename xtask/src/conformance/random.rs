@@ -13,13 +13,12 @@ use anyhow::{Result, bail};
 use fastrand::Rng;
 use ptx_build::{Error, FunctionBuilder, ModuleBuilder, Operand as Out};
 use ptx_ir::{FunctionKind, Statement};
-use ptx_isa::{Instruction, PtxVersion, ScalarType, Target, TypeKind};
+use ptx_isa::{Form, Instruction, Marks, PtxVersion, ScalarType, Target};
 use ptx_print::Style;
 
 use super::built::{Found, inside, instruction, outside, register};
 use super::case::{Case, Setting};
 use super::cover::cover;
-use super::operand::{Kind, Operand};
 use super::preamble::Module as Text;
 use super::verdicts::{VERSION, targets};
 use crate::corpus::parallel;
@@ -56,16 +55,15 @@ pub(crate) struct Pool {
     /// The names of the instructions of the forms, with the number of the form.
     names: Vec<String>,
     forms: Vec<Vec<Case>>,
-    /// Whether textures, samplers or surfaces stand in cases of a form.
+    /// Whether a form has textures, samplers or surfaces.
     opaque: Vec<bool>,
 }
 
-/// Whether a case has a variable of an opaque type.
-fn is_opaque(case: &Case) -> bool {
-    let opaque =
-        |o: &Operand| matches!(o.kind, Kind::Variable(_, ty) if ty.kind() == TypeKind::Opaque);
-    let mut all = case.operands.iter();
-    all.any(|o| opaque(o) || o.parts().iter().any(opaque))
+/// Whether a form has textures, samplers or surfaces.
+fn is_opaque(form: &Form) -> bool {
+    let handles = [Marks::TEXTURE, Marks::SAMPLER, Marks::SURFACE];
+    let mut operands = form.operands().iter();
+    operands.any(|o| handles.into_iter().any(|mark| o.marks.contains(mark)))
 }
 
 impl Pool {
@@ -80,8 +78,9 @@ impl Pool {
             (0..i.forms().len()).map(move |n| format!("{}{words} form {n}", i.opcode()))
         });
         let names = names.collect();
-        let forms: Vec<Vec<Case>> = forms.map(|(i, f)| cover(i, f, &mut rng)).collect();
-        let opaque = forms.iter().map(|f| f.iter().any(is_opaque)).collect();
+        let (opaque, forms) = forms
+            .map(|(i, f)| (is_opaque(f), cover(i, f, &mut rng)))
+            .unzip();
         Self {
             names,
             forms,
