@@ -71,6 +71,7 @@ impl Element<'_> {
                     && sinks < elements.len()
                     && alike(elements).is_ok()
                     && elements.iter().all(|e| match e.shape {
+                        _ if e.offset => false,
                         Shape::Register(ty) => Expected::Width(each).takes_register(ty, false),
                         Shape::Sink => self.has(Marks::SINK),
                         Shape::Special(r) => {
@@ -231,6 +232,10 @@ impl Element<'_> {
         let sink = self.has(Marks::SINK) || self.has(Marks::SINK_ONLY);
         let reads = takes_constants(self.operand);
         match written.shape {
+            // A sum is a value, but no place for one.
+            _ if written.offset && self.operand.role != Role::Use => {
+                Err(OperandProblem::NeedsRegister)
+            }
             Shape::Sink if sink => Ok(()),
             Shape::Sink => Err(OperandProblem::Sink),
             _ if self.has(Marks::SINK_ONLY) => Err(OperandProblem::Kind),

@@ -312,6 +312,7 @@ impl<'a> Judge<'a, '_> {
         };
         let plain = operand.marks.contains(Marks::PLAIN);
         elements.iter().try_for_each(|e| match e.shape {
+            _ if e.offset => Err(OperandProblem::Shape),
             // Each is copied to or from a register of its own.
             Shape::Register(_) if plain && e.lanes.is_some() => Err(OperandProblem::Lanes),
             Shape::Register(ScalarType::Pred) if plain => Err(OperandProblem::Type),

@@ -94,7 +94,7 @@ pub struct Written<'a> {
     pub unified: bool,
     /// It is an element of an array: `a[4]`.
     pub indexed: bool,
-    /// A number is added to a register in brackets: `[r+4]`.
+    /// A number is added to a register: `[r+4]`, `r+4`.
     pub offset: bool,
 }
 

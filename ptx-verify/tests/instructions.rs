@@ -73,6 +73,19 @@ fn elements_of_a_vector_are_of_one_kind() {
 }
 
 #[test]
+fn a_sum_is_a_value_and_no_place() {
+    judge(
+        "sm_90",
+        &["add.u32 r0, r1+4, r2", "st.global.b32 [d0+4], r1+4"],
+        &[
+            "add.u32 r0+4, r1, r2",
+            "ld.global.b32 r0+4, [d0]",
+            "mov.b64 d0, {r0+4, r1}",
+        ],
+    );
+}
+
+#[test]
 fn fragments_of_matrices() {
     let wmma = |shape: &str, a: &str, b: &str| {
         format!(

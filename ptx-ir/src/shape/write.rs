@@ -157,7 +157,12 @@ impl<'m> Shapes<'m> {
                         self.operand(address.base, values, depth + 1, key)?;
                         key.push(code::END);
                     }
-                    AddressForm::Bare => self.operand(address.base, values, depth, key)?,
+                    AddressForm::Bare => {
+                        if matches!(address.base, Operand::Reg(_)) {
+                            key.push(code::OFFSET);
+                        }
+                        self.operand(address.base, values, depth, key)?;
+                    }
                     AddressForm::Indexed => {
                         if self.is_array(address.base) {
                             key.push(code::INDEXED);
