@@ -1524,7 +1524,7 @@ pub(crate) static FORMS: [Form; 31] = [
             kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
         }],
         notes: &[],
-        differences: &[],
+        differences: &["sm_90a takes 0 to 12 only, says the assembler"],
     },
     // tensormap.replace .mode.field3{.ss}.b1024.b32 [addr], new_val
     Form {

@@ -289,6 +289,13 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Rule {
                 kind: RuleKind::Since(
+                    Cond::All(&[Cond::Holds(3, TokenSet(26)), Cond::Holds(4, TokenSet(75))]),
+                    &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Since(
                     Cond::All(&[Cond::Holds(2, TokenSet(104)), Cond::Holds(4, TokenSet(75))]),
                     &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),

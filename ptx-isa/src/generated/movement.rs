@@ -3424,7 +3424,9 @@ pub(crate) static FORMS: [Form; 96] = [
             },
         ],
         notes: &[],
-        differences: &[],
+        differences: &[
+            "a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well",
+        ],
     },
     // multimem.st .weak{.ss}.type [a], b
     Form {
@@ -3455,7 +3457,9 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
-        differences: &[],
+        differences: &[
+            "a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well",
+        ],
     },
     // multimem.st {.stsem}{.scope}{.ss}{.vec}.type [a], b
     Form {
@@ -3539,7 +3543,9 @@ pub(crate) static FORMS: [Form; 96] = [
             },
         ],
         notes: &[],
-        differences: &[],
+        differences: &[
+            "a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well",
+        ],
     },
     // multimem.st .weak{.ss}{.vec}.type [a], b
     Form {
@@ -3609,7 +3615,9 @@ pub(crate) static FORMS: [Form; 96] = [
             kind: EffectKind::Order(Word::Slot(0)),
         }],
         notes: &[],
-        differences: &[],
+        differences: &[
+            "a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well",
+        ],
     },
     // multimem.red {.redsem}{.scope}{.ss}.op.type [a], b
     Form {
@@ -4565,7 +4573,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt {.sat}.dtype.atype d, sreg
     Form {
@@ -4677,7 +4687,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd{.ftz}{.sat}.dtype.atype d, a
     Form {
@@ -4771,7 +4783,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt {.irnd}{.ftz}.dtype.atype d, a
     Form {
@@ -4863,7 +4877,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd{.ftz}.dtype.atype d, a
     Form {
@@ -4931,7 +4947,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd{.ftz}.bf16.atype d, a
     Form {
@@ -4971,7 +4989,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16.f32 d, a
     Form {
@@ -5016,7 +5036,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     Form {
@@ -5057,7 +5079,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     Form {
@@ -5095,7 +5119,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16.f32 d, a
     Form {
@@ -5129,7 +5155,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     Form {
@@ -5164,7 +5192,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
     Form {
@@ -5196,7 +5226,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rna{.satfinite}.tf32.f32 d, a
     Form {
@@ -5234,7 +5266,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd2{.satfinite}{.relu}.tf32.f32 d, a
     Form {
@@ -5268,7 +5302,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f32 d, a, b
     Form {
@@ -5300,7 +5336,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.f16x2 d, a
     Form {
@@ -5333,7 +5371,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     Form {
@@ -5368,7 +5408,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f8x2type d, a
     Form {
@@ -5401,7 +5443,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5435,7 +5479,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.f32 d, a, b
     Form {
@@ -5467,7 +5513,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f4x2type.type d, a
     Form {
@@ -5502,7 +5550,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f4x2type d, a
     Form {
@@ -5535,7 +5585,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5569,7 +5621,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.f32 d, a, b
     Form {
@@ -5601,7 +5655,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}.f6x2type.type d, a
     Form {
@@ -5636,7 +5692,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn{.relu}.f16x2.f6x2type d, a
     Form {
@@ -5669,7 +5727,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     Form {
@@ -5703,7 +5763,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     Form {
@@ -5735,7 +5797,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     Form {
@@ -5768,7 +5832,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.bf16x2.ue8m0x2 d, a
     Form {
@@ -5801,7 +5867,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     Form {
@@ -5841,7 +5909,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     Form {
@@ -5880,7 +5950,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     Form {
@@ -5920,7 +5992,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt .rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     Form {
@@ -5960,7 +6034,9 @@ pub(crate) static FORMS: [Form; 96] = [
             "operands of .bf16 and .tf32 have exactly their width",
             "random bits are in a register of bits, no other",
         ],
-        differences: &[],
+        differences: &[
+            "from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken",
+        ],
     },
     // cvt.pack .sat.convertType.abType d, a, b
     Form {

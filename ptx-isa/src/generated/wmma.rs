@@ -1235,7 +1235,7 @@ pub(crate) static FORMS: [Form; 19] = [
                         Cond::Operand(1, OperandTest::Constant),
                         Cond::Operand(2, OperandTest::Constant),
                     ]),
-                    &[Floor::new(6, 3, 0xf80000, "sm_80..sm_90")],
+                    &[Floor::new(6, 3, 0xfc0000, "sm_75..sm_90")],
                 ),
                 ptxas: true,
             },
