@@ -1,0 +1,109 @@
+//! Which names mean what, in which scope.
+
+use alloc::format;
+use alloc::string::ToString;
+
+use ptx_isa::SpecialReg;
+
+use super::FunctionBuilder;
+use super::body::{Fresh, Meaning};
+use crate::error::{Error, Kind};
+use crate::spelling;
+
+impl<'m> FunctionBuilder<'m> {
+    pub(super) fn duplicate(&self, name: &str) -> Error {
+        let message = format!("`{}` has a `{name}` already", self.body.name);
+        let help = "give it another name, or declare it in a scope of its own (`open`, `close`)";
+        Error::new(Kind::Duplicate, message, help)
+    }
+
+    /// Gives a name of the scope that is open its meaning.
+    pub(super) fn claim(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+        self.claim_at(name, meaning, self.body.depth())
+    }
+
+    /// Gives a name of the whole function its meaning.
+    pub(super) fn claim_outside(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+        self.claim_at(name, meaning, 1)
+    }
+
+    /// Gives a parameter its name: in the whole function, also before what was made so far.
+    pub(super) fn claim_parameter(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+        let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
+        // The assembler takes a variable inside for the parameter of its name.
+        let mut locals = self.body.locals.iter();
+        let taken =
+            is_special || self.module.tables.names.contains(name) || locals.any(|l| l.name == name);
+        if taken && self.body.committed > 0 {
+            return Err(self.duplicate(name));
+        }
+        self.claim_outside(name, meaning)
+    }
+
+    pub(super) fn claim_at(
+        &mut self,
+        name: &str,
+        meaning: Meaning,
+        depth: usize,
+    ) -> Result<(), Error> {
+        self.can_claim(name, depth)?;
+        self.enter(name, meaning, depth);
+        Ok(())
+    }
+
+    /// Refuses what is no name, or has a meaning in the scope at this depth or in one inside of it.
+    pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), Error> {
+        spelling::name(name)?;
+        let in_fresh = |f: &Fresh| f.holds(name);
+        let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
+        let scopes = self.body.scopes.get(depth.wrapping_sub(1)..);
+        let mut ranges = scopes.unwrap_or_default().iter().flat_map(|s| &s.ranges);
+        let in_range = |r: &u32| {
+            self.body
+                .ranges
+                .get(*r as usize)
+                .is_some_and(|r| r.holds(name))
+        };
+        if outer.is_some_and(|(d, _)| d >= depth)
+            || self.body.fresh.iter().any(in_fresh)
+            || ranges.any(in_range)
+        {
+            return Err(self.duplicate(name));
+        }
+        Ok(())
+    }
+
+    /// A name means this in an open scope, and nothing else in it.
+    pub(super) fn enter(&mut self, name: &str, meaning: Meaning, depth: usize) {
+        if let Some(scope) = self.body.scopes.get_mut(depth.wrapping_sub(1)) {
+            scope.names.push(name.to_string());
+        }
+        let meanings = self.body.names.entry(name.to_string()).or_default();
+        let outer = meanings.last().copied();
+        meanings.push((depth, meaning));
+        if let Some((_, outer)) = outer {
+            self.show(outer, false);
+        }
+    }
+
+    pub(super) fn show(&mut self, meaning: Meaning, visible: bool) {
+        match meaning {
+            Meaning::Register(r) => {
+                if let Some(r) = self.body.registers.get_mut(r as usize) {
+                    r.visible = visible;
+                }
+            }
+            Meaning::Local(v) => {
+                if let Some(v) = self.body.locals.get_mut(v as usize) {
+                    v.visible = visible;
+                }
+            }
+            Meaning::Label(l) => {
+                if let Some(l) = self.body.labels.get_mut(l as usize) {
+                    l.visible = visible;
+                }
+            }
+            Meaning::Member | Meaning::Function(_) => {}
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Comments, places in source code, pragmas and aliases.
+
+use alloc::format;
+use alloc::string::String;
+use core::fmt::Write as _;
+
+use ptx_ir::Code;
+use ptx_isa::Directive;
+
+use super::{FunctionBuilder, comment_line};
+use crate::error::{Error, Kind};
+use crate::interface::pragma;
+use crate::number::Number;
+use crate::operand::Func;
+use crate::section;
+
+impl<'m> FunctionBuilder<'m> {
+    /// A comment on lines of its own, before the statement that follows.
+    pub fn comment(&mut self, text: &str) {
+        for line in text.lines() {
+            self.body
+                .line(format!("// {}", comment_line(line)).trim_end());
+        }
+    }
+
+    /// A comment at the end of the line of the statement made last; before the first one, on a line of its own.
+    pub fn trailing_comment(&mut self, text: &str) {
+        self.body.abandon();
+        let mut lines = text.lines().map(comment_line);
+        if self.body.text.ends_with('\n') {
+            self.body.text.pop();
+            let first = lines.next().unwrap_or_default();
+            let _ = writeln!(self.body.text, " // {first}");
+            self.body.committed = self.body.text.len();
+        }
+        for line in lines {
+            self.comment(&line);
+        }
+    }
+
+    /// `.loc file line column`: where the statements that follow come from. The file is one of [`ModuleBuilder::file`], before or
+    /// after; if it is none, [`ModuleBuilder::finish`] says so.
+    pub fn loc(&mut self, file: u32, line: u32, column: u32) {
+        self.place_at([file, line, column], &format!("{file} {line} {column}"));
+    }
+
+    /// The same with numbers in their own spelling, `0x10` say.
+    pub fn loc_spelled(&mut self, place: [Number; 3]) -> Result<(), Error> {
+        let mut numbers = [0; 3];
+        let mut text = String::new();
+        for (number, to) in place.iter().zip(&mut numbers) {
+            let _ = write!(
+                text,
+                "{}{}",
+                if text.is_empty() { "" } else { " " },
+                number.text()?
+            );
+            *to = number.as_u32()?;
+        }
+        self.place_at(numbers, &text);
+        Ok(())
+    }
+
+    pub(super) fn place_at(&mut self, place: [u32; 3], text: &str) {
+        self.module.mention_file(place[0], &self.body.name);
+        self.body.line(&format!("{} {text}", Directive::Loc));
+        self.module.places.insert(place);
+    }
+
+    /// `.loc` of what was inlined: its own place, the name of its function as a label of a debug section with an offset, and the
+    /// place that it was inlined at.
+    pub fn loc_inlined(
+        &mut self,
+        [file, line, column]: [u32; 3],
+        name: (&str, Option<u32>),
+        at: [u32; 3],
+    ) -> Result<(), Error> {
+        let mut text = format!("{} {file} {line} {column}", Directive::Loc);
+        let _ = write!(text, ", function_name {}", section::name(name.0)?);
+        if let Some(offset) = name.1 {
+            let _ = write!(text, "+{offset}");
+        }
+        let outer = format!("{} {} {}", at[0], at[1], at[2]);
+        let _ = write!(text, ", inlined_at {outer}");
+        if !self.module.places.contains(&at) {
+            let message = format!(
+                "nothing before this in `{}` or the functions before it is at `{outer}`, where it is to be inlined",
+                self.body.name
+            );
+            let help = "say `loc` of the place of the call first";
+            return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
+        }
+        self.body.mentions.clear();
+        let before = format!("{} {outer}\n", Directive::Loc);
+        self.judge_behind(&before, &text)?;
+        for file in [file, at[0]] {
+            self.module.mention_file(file, &self.body.name);
+        }
+        self.body.line(&text);
+        self.module.places.insert([file, line, column]);
+        Ok(())
+    }
+
+    /// [`ModuleBuilder::alias`], written among the statements, where the assembler takes it as well.
+    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
+        let text = self.module.alias_text(alias, of)?;
+        self.body.line(&text);
+        Ok(())
+    }
+
+    /// `.pragma "…";`
+    pub fn pragma(&mut self, text: &str) -> Result<(), Error> {
+        self.pragmas(&[text])
+    }
+
+    /// `.pragma "…", "…";`
+    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), Error> {
+        let text = pragma(texts)?;
+        self.check(&text, &[])?;
+        self.body.line(&text);
+        Ok(())
+    }
+}

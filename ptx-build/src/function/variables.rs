@@ -1,0 +1,146 @@
+//! Variables and functions declared inside, and names for what has none.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use ptx_ir::FunctionKind;
+use ptx_isa::StateSpace;
+
+use super::FunctionBuilder;
+use super::body::{Local, Meaning};
+use crate::declaration::Declaration;
+use crate::error::{Error, Kind};
+use crate::initial::Scope as Names;
+use crate::interface::Interface;
+use crate::module::{Written, no_variables};
+use crate::operand::{Func, Var};
+use crate::writer::Mention;
+
+impl<'m> FunctionBuilder<'m> {
+    pub(super) fn add_local(
+        &mut self,
+        name: &str,
+        text: String,
+        class: &str,
+        is_parameter: bool,
+    ) -> Result<Var, Error> {
+        let index = self.body.locals.len() as u32;
+        match is_parameter {
+            true => self.claim_parameter(name, Meaning::Local(index))?,
+            false => self.claim(name, Meaning::Local(index))?,
+        }
+        let class = self.module.tables.class(class);
+        self.body.locals.push(Local {
+            name: name.to_string(),
+            text,
+            class,
+            visible: true,
+            is_parameter,
+        });
+        Ok(Var {
+            owner: self.body.owner,
+            index,
+        })
+    }
+
+    /// Declares a variable here, in the scope that is open; the handle is that of its first name.
+    pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
+        declaration.has_members()?;
+        let all = self.declare_all(declaration)?;
+        let first = all.first().copied();
+        first.ok_or_else(|| no_variables(""))
+    }
+
+    /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
+    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Var>, Error> {
+        if declaration.space == StateSpace::Reg {
+            return Err(Error::new(
+                Kind::Argument,
+                format!("`{}` is a register and no variable", declaration.name()),
+                "registers are made by `reg`, or declared by `registers`, `named_reg` and their like",
+            ));
+        }
+        let scope = Names {
+            tables: &self.module.tables,
+            body: Some(&self.body),
+        };
+        let (text, mentions) = declaration.statement(&scope)?;
+        let mut members: Vec<(String, String, String)> = Vec::new();
+        for name in declaration.names() {
+            let class = declaration.class(name)?;
+            if name.count.is_some() && self.body.has_range(&name.text) {
+                return Err(self.duplicate(&name.text));
+            }
+            for member in name.members()? {
+                self.can_claim(&member, self.body.depth())?;
+                let bare = declaration.bare(name, &member)?;
+                members.push((member, bare, class.clone()));
+            }
+        }
+        self.check(&text, &mentions)?;
+        let all: Result<Vec<Var>, Error> = members
+            .into_iter()
+            .map(|(name, text, class)| self.add_local(&name, text, &class, false))
+            .collect();
+        let all = all?;
+        self.body.line(&text);
+        for mention in mentions {
+            if let Mention::Label(l) = mention {
+                self.body.wait(l);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whether the scope that is open has a name.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        let meanings = self.body.names.get(name).and_then(|m| m.last());
+        meanings.is_some_and(|(depth, _)| *depth >= self.body.depth())
+    }
+
+    /// Declares a function inside of this one, for calls further down.
+    pub fn declare_function(
+        &mut self,
+        kind: FunctionKind,
+        name: &str,
+        interface: Interface,
+    ) -> Result<Func, Error> {
+        let last = self.body.names.get(name).and_then(|m| m.last()).copied();
+        let depth = self.body.depth();
+        let here = match last {
+            Some((d, Meaning::Function(f))) => (d == depth).then_some(f),
+            _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
+            _ => None,
+        };
+        let (func, text) = self.module.declaration_of(kind, name, interface)?;
+        if here.is_none() {
+            self.enter(name, Meaning::Function(func.index), depth);
+        }
+        let (owner, scope) = (self.body.owner, self.body.scope());
+        let known = self.module.tables.functions.get_mut(func.index as usize);
+        if let Some(f) = known.filter(|f| f.written != Written::Before) {
+            f.written = Written::Inside { owner, scope };
+            self.body.declared.push(func.index);
+        }
+        self.body.abandon();
+        // Its parameters stand on lines of their own.
+        self.body.indent();
+        self.body.text.push_str(&text);
+        self.body.text.push('\n');
+        self.body.committed = self.body.text.len();
+        Ok(func)
+    }
+
+    /// A name that nothing in the function has.
+    pub(crate) fn fresh_name(&self, stem: &str) -> String {
+        let mut n = self.body.locals.len();
+        loop {
+            let name = format!("{stem}{n}");
+            if !self.body.means(&name) && !self.module.tables.names.contains(&name) {
+                return name;
+            }
+            n += 1;
+        }
+    }
+}
