@@ -16,6 +16,9 @@ use crate::ptxas::{Assemblers, Job};
 /// So many kernels of one file are parted from the rest.
 const MOST: usize = 2;
 
+/// What the assembler says of a mistake of its own.
+const BROKEN: &str = "Internal compiler error";
+
 /// Sections that hold code, parameters and data; the order of variables in a section may have changed.
 fn code_and_data(section: &str) -> bool {
     let prefixes = [".text.", ".nv.constant", ".nv.shared", ".nv.global"];
@@ -102,6 +105,10 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
         }
         let together = match Sections::by(assemblers, &linked.text, Job::Relocatable)? {
             Ok(together) => together,
+            // It breaks as well over the two texts one behind the other.
+            Err(reason) if reason.contains(BROKEN) => {
+                return Ok(vec![(name.clone(), Outcome::NotAssembled)]);
+            }
             Err(reason) => {
                 let how = Outcome::Different(format!("refused: {reason}"));
                 return Ok(vec![(format!("with {name}"), how)]);
