@@ -38,8 +38,9 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// `.loc file line column`: where the statements that follow come from. The file is one of [`ModuleBuilder::file`], before or
-    /// after; if it is none, [`ModuleBuilder::finish`] says so.
+    /// `.loc file line column`: where the statements that follow come from. The file is one of
+    /// [`ModuleBuilder::file`](crate::ModuleBuilder::file), before or after; if it is none,
+    /// [`ModuleBuilder::finish`](crate::ModuleBuilder::finish) says so.
     pub fn loc(&mut self, file: u32, line: u32, column: u32) {
         self.place_at([file, line, column], &format!("{file} {line} {column}"));
     }
@@ -101,7 +102,8 @@ impl<'m> FunctionBuilder<'m> {
         Ok(())
     }
 
-    /// [`ModuleBuilder::alias`], written among the statements, where the assembler takes it as well.
+    /// [`ModuleBuilder::alias`](crate::ModuleBuilder::alias), written among the statements, where the assembler takes it
+    /// as well.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
         let text = self.module.alias_text(alias, of)?;
         self.body.line(&text);
