@@ -658,8 +658,12 @@ impl ModuleBuilder {
     }
 
     /// A function is finished: what it declared inside is known from now on, as it is itself.
-    pub(crate) fn add_function_text(&mut self, functions: &[u32], text: &str) {
-        self.text.push_str(text);
+    pub(crate) fn add_function_text(&mut self, functions: &[u32], parts: [&str; 3]) {
+        // Once, and not by doubling: these texts are long.
+        self.text.reserve(parts.iter().map(|p| p.len()).sum());
+        for part in parts {
+            self.text.push_str(part);
+        }
         for function in functions {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
                 f.written = Written::Before;
@@ -684,8 +688,8 @@ impl ModuleBuilder {
             let help = "`ModuleBuilder::file` adds it";
             return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
         }
-        let mut text = self.tables.header;
-        text.push_str(&self.text);
+        let mut text = self.text;
+        text.insert_str(0, &self.tables.header);
         crate::judge::errors(&text, 0, text.len()).map_err(|found| {
             let found = found
                 .into_iter()

@@ -159,14 +159,13 @@ impl<'m> FunctionBuilder<'m> {
             let (ty, prefix, space) = (of.ty, &of.prefix, StateSpace::Reg.text());
             let _ = writeln!(fresh, "\t{space} {ty} {prefix}<{}>;", of.count + 1);
         }
-        let mut text = match self.check_header(&of, &fresh) {
-            Ok(text) => text,
+        let header = match self.check_header(&of, &fresh) {
+            Ok(header) => header,
             Err(error) => return Err(self.lost(error)),
         };
-        text.push_str(&self.body.text);
-        text.push_str("}\n");
         self.body.declared.push(self.func.index);
-        self.module.add_function_text(&self.body.declared, &text);
+        let parts = [&*header, &self.body.text, "}\n"];
+        self.module.add_function_text(&self.body.declared, parts);
         Ok(self.func)
     }
 
