@@ -341,7 +341,6 @@ impl<'a> Judge<'a, '_> {
             Shape::Float(_) | Shape::Single(_) if reads && (bits || any(&ScalarType::is_float)) => {
                 Ok(())
             }
-            // A special register is bits of anything here, also of a result.
             Shape::Special(register) if operand.role == Role::Sreg => {
                 if element
                     .expected
@@ -352,6 +351,7 @@ impl<'a> Judge<'a, '_> {
                     Err(OperandProblem::Type)
                 }
             }
+            // Elsewhere it is bits of anything, also of a result.
             Shape::Special(register) if fits(register.scalar_type().bits()) => Ok(()),
             // And so is a predicate, among bits; what stands among bits is bits.
             Shape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => Ok(()),
@@ -421,7 +421,7 @@ pub(crate) fn alike(elements: &[Written<'_>]) -> Result<(), OperandProblem> {
     let fraction = any(|s| matches!(s, Shape::Float(_) | Shape::Single(_)));
     let float = fraction || registers().any(ScalarType::is_float);
     let integer = number || registers().any(ScalarType::is_integer);
-    let packed = registers().any(|ty| ty.kind() == TypeKind::Packed && !ty.is_integer());
+    let packed = registers().any(|ty| ty.kind() == TypeKind::Packed);
     let kinds = [float, integer, packed].into_iter().filter(|kind| *kind);
     if kinds.count() > 1 || !one_width && !among_bits {
         Err(OperandProblem::Type)
