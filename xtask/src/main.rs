@@ -35,6 +35,7 @@ mod ptxas;
 mod requires;
 #[cfg(feature = "libraries")]
 mod transforms;
+mod wording;
 
 use clap::Parser;
 
@@ -43,6 +44,8 @@ use clap::Parser;
 enum Command {
     /// Generate the tables of ptx-isa from its .isa files
     Codegen(codegen::Args),
+    /// Find banned words and phrases in all text of the repository
+    Words(wording::Args),
     /// List what the library crates show to their users
     #[cfg(feature = "libraries")]
     Api(api::Args),
@@ -84,6 +87,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Codegen(args) => codegen::run(&args),
+        Command::Words(args) => wording::run(&args),
         #[cfg(feature = "libraries")]
         Command::Api(args) => api::run(&args),
         #[cfg(feature = "libraries")]
