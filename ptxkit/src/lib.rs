@@ -1,0 +1,58 @@
+//! A toolkit for NVIDIA PTX, in one crate.
+//!
+//! Each library of the toolkit is a module here:
+//!
+//! | module | crate | feature | contents |
+//! |---|---|---|---|
+//! | [`isa`] | `ptx-isa` | | the instruction set as data |
+//! | [`ir`] | `ptx-ir` | | modules, functions, instructions, diagnostics |
+//! | [`print`](mod@print) | `ptx-print` | | modules to text |
+//! | [`parse`] | `ptx-parse` | `parse` | text to modules |
+//! | [`verify`] | `ptx-verify` | `verify` | whether a module is legal, and what it requires |
+//! | [`analysis`] | `ptx-analysis` | `analysis` | control flow, SSA, liveness, call graph |
+//! | [`build`] | `ptx-build` | `build` | modules from Rust |
+//! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
+//!
+//! All of these features are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
+//! `petgraph` (petgraph's traits for the graphs of [`analysis`]).
+//!
+//! # Example
+//!
+//! Parse a kernel, report its errors, list what it stores to global memory, and print it.
+//!
+//! ```
+#![doc = include_str!("../examples/first.rs")]
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "analysis")]
+#[doc(inline)]
+pub use ptx_analysis as analysis;
+#[cfg(feature = "build")]
+#[doc(inline)]
+pub use ptx_build as build;
+#[doc(inline)]
+pub use ptx_ir as ir;
+#[doc(inline)]
+pub use ptx_isa as isa;
+#[cfg(feature = "parse")]
+#[doc(inline)]
+pub use ptx_parse as parse;
+#[doc(inline)]
+pub use ptx_print as print;
+#[cfg(feature = "transform")]
+#[doc(inline)]
+pub use ptx_transform as transform;
+#[cfg(feature = "verify")]
+#[doc(inline)]
+pub use ptx_verify as verify;
+
+/// The examples of the two README files are tests.
+#[cfg(doctest)]
+mod readme {
+    #[doc = include_str!("../README.md")]
+    struct Package;
+    #[doc = include_str!("../../README.md")]
+    struct Repository;
+}
