@@ -8,7 +8,7 @@ use std::error::Error;
 use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand};
 use ptx_isa::StateSpace;
-use ptx_transform::instrument::{Bounds, Outside, When, instrument, symbol, with_code};
+use ptx_transform::instrument::{Bounds, Outside, Timing, instrument, symbol, with_code};
 
 use crate::kernel::Kernel;
 use crate::saxpy;
@@ -37,7 +37,7 @@ pub fn count(module: &Module) -> Result<Module, Box<dyn Error>> {
             c.facts
                 .memory()
                 .any(|m| m.space == global)
-                .then_some(When::Before)
+                .then_some(Timing::Before)
         },
         |probe| {
             let counter = probe.editor().address(counter, Operand::Absent)?;

@@ -10,15 +10,15 @@ use std::sync::LazyLock;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use ptx_analysis::block_summary::Summary;
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::constants::Constants;
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::liveness::Liveness;
 use ptx_analysis::pressure::Pressure;
+use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::Ssa;
-use ptx_analysis::summary::Summary;
-use ptx_analysis::values::ValueNumbers;
-use ptx_analysis::variables::Variables;
+use ptx_analysis::value_numbering::ValueNumbers;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 

@@ -17,12 +17,12 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, Place, Targets};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegLane, Targets};
 use ptx_ir::{Body, EntityId, InstId, LabelId, Operand, Statement, StmtId};
 
 use ptx_isa::Directive;
 
-use crate::graph::{Graph, Table};
+use crate::graph::{Csr, Graph};
 use crate::ranges::{self, Names};
 
 /// A block of a [`Cfg`].
@@ -93,7 +93,7 @@ pub struct Block {
     /// Whether its end was not understood.
     pub unknown: bool,
     /// Whether it has no statements and stands for the targets of several jumps.
-    pub hub: bool,
+    pub is_dispatch: bool,
 }
 
 /// The control-flow graph of a function. Its entry is block 0.
@@ -104,10 +104,10 @@ pub struct Cfg {
     /// Where the edges of each block begin; they lie in order.
     starts: Vec<u32>,
     /// The edges into each block.
-    into: Table,
+    into: Csr,
     /// The blocks behind each block, and before it.
-    targets: Table,
-    sources: Table,
+    targets: Csr,
+    sources: Csr,
     labels: Vec<Option<BlockId>>,
     /// The block of each statement, where edits changed their order.
     places: Vec<Option<BlockId>>,
@@ -131,11 +131,11 @@ impl Cfg {
         } = builder;
         let places = places(facts.body(), &blocks);
         let pairs = (0u32..).zip(&edges).map(|(i, e)| (e.to.0, i));
-        let into = Table::new(blocks.len(), pairs);
+        let into = Csr::new(blocks.len(), pairs);
         let targets = edges.iter().map(|e| (e.from.0, e.to.0));
         let sources = edges.iter().map(|e| (e.to.0, e.from.0));
-        let targets = Table::new(blocks.len(), targets);
-        let sources = Table::new(blocks.len(), sources);
+        let targets = Csr::new(blocks.len(), targets);
+        let sources = Csr::new(blocks.len(), sources);
         Self {
             blocks,
             edges,
@@ -211,8 +211,8 @@ impl Cfg {
             return *self.places.get(stmt.index())?;
         }
         let blocks = &self.blocks;
-        let at = blocks.partition_point(|b| !b.hub && b.end.as_u32() <= stmt.as_u32());
-        blocks.get(at).filter(|b| !b.hub)?;
+        let at = blocks.partition_point(|b| !b.is_dispatch && b.end.as_u32() <= stmt.as_u32());
+        blocks.get(at).filter(|b| !b.is_dispatch)?;
         Some(BlockId::from_index(at))
     }
 }
@@ -223,7 +223,7 @@ fn places(body: &Body, blocks: &[Block]) -> Vec<Option<BlockId>> {
         return Vec::new();
     }
     let mut places = alloc::vec![None; body.statements.len()];
-    for (at, block) in blocks.iter().enumerate().filter(|(_, b)| !b.hub) {
+    for (at, block) in blocks.iter().enumerate().filter(|(_, b)| !b.is_dispatch) {
         for (stmt, _) in body.range(block.first, block.end) {
             if let Some(place) = places.get_mut(stmt.index()) {
                 *place = Some(BlockId::from_index(at));
@@ -376,7 +376,7 @@ impl<'a> Builder<'a> {
             exits: false,
             returns: false,
             unknown: false,
-            hub: false,
+            is_dispatch: false,
         });
         self.ends.push(how);
     }
@@ -437,7 +437,7 @@ impl<'a> Builder<'a> {
 
     fn connect_inst(&mut self, from: BlockId, inst: InstId) {
         let facts = self.facts.inst(inst);
-        let guard: Option<(Place, bool)> = facts.guard_register();
+        let guard: Option<(RegLane, bool)> = facts.guard_register();
         let taken = guard.map(|(_, negated)| !negated);
         match facts.flow() {
             Flow::Next => {}
@@ -455,7 +455,9 @@ impl<'a> Builder<'a> {
                 Targets::List(list) => {
                     let uses = self.tables.get(&list.label).copied().unwrap_or_default();
                     if uses.count > 1 && self.hubs_for.0 {
-                        let hub = uses.hub.unwrap_or_else(|| self.hub(Some(list.label)));
+                        let hub = uses
+                            .hub
+                            .unwrap_or_else(|| self.dispatch_block(Some(list.label)));
                         self.tables.entry(list.label).or_default().hub = Some(hub);
                         self.edge(from, hub, EdgeKind::Table(0), taken);
                     } else {
@@ -498,11 +500,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn hub(&mut self, table: Option<LabelId>) -> BlockId {
+    fn dispatch_block(&mut self, table: Option<LabelId>) -> BlockId {
         let end = StmtId::from_index(self.facts.body().statements.len());
         let id = BlockId::from_index(self.blocks.len());
         self.close(end, end, None, End::Next);
-        self.set(id, |b| b.hub = true);
+        self.set(id, |b| b.is_dispatch = true);
         self.hubs.push(table);
         id
     }
@@ -526,7 +528,7 @@ impl<'a> Builder<'a> {
         }
         let hub = match self.unknown {
             Some(hub) => hub,
-            None => self.hub(None),
+            None => self.dispatch_block(None),
         };
         self.unknown = Some(hub);
         self.edge(from, hub, EdgeKind::Unknown, when);

@@ -1,8 +1,8 @@
 //! Sparse conditional constants (Wegman and Zadeck): which values are the same number whenever they are made, and which
 //! blocks and edges are never taken because of that.
 //!
-//! The lattice of a value: [`Never`](Constant::Never) made, one [`Known`](Constant::Known) number, or
-//! [`Varying`](Constant::Varying); it only goes down, so that each value is looked at twice at most after it changed.
+//! The lattice of a value: [`Unreached`](Constant::Unreached) made, one [`Constant`](Constant::Constant) number, or
+//! [`Overdefined`](Constant::Overdefined); it only goes down, so that each value is looked at twice at most after it changed.
 //! Control is followed along the edges whose guards, and whose index into a table of labels, allow it. What was there
 //! when the function began varies, and so does what comes from memory, special registers and calls. Cost: linear in the
 //! values, their reads and the edges. All executions of the blocks reached are covered; behaviour that the manual leaves
@@ -11,41 +11,41 @@
 use alloc::vec::Vec;
 
 use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, Place, Usage};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegAccess, RegLane};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
 
 use crate::cfg::{BlockId, Cfg, EdgeKind};
 use crate::fold::{Folded, Operation, Video, fold, fold_partial};
-use crate::graph::Table;
+use crate::graph::Csr;
+use crate::reg_lanes::Variables;
 use crate::ssa::{Ssa, Value, ValueId};
-use crate::variables::Variables;
 
 /// What is known of a value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Constant {
     /// It is never made.
-    Never,
+    Unreached,
     /// The bits that it always has, in the width of its register; a predicate or the carry flag is 0 or 1.
-    Known(u128),
+    Constant(u128),
     /// It may have different values.
-    Varying,
+    Overdefined,
 }
 
 impl Constant {
     /// The bits, if they are known.
     pub const fn known(self) -> Option<u128> {
         match self {
-            Self::Known(bits) => Some(bits),
+            Self::Constant(bits) => Some(bits),
             _ => None,
         }
     }
 
     fn meet(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Never, x) | (x, Self::Never) => x,
+            (Self::Unreached, x) | (x, Self::Unreached) => x,
             (a, b) if a == b => a,
-            _ => Self::Varying,
+            _ => Self::Overdefined,
         }
     }
 }
@@ -70,7 +70,7 @@ impl Constants {
     /// What is known of a value.
     pub fn value(&self, id: ValueId) -> Constant {
         let value = self.values.get(id.as_u32() as usize);
-        value.copied().unwrap_or(Constant::Varying)
+        value.copied().unwrap_or(Constant::Overdefined)
     }
 
     /// Whether control may get to a block.
@@ -91,8 +91,8 @@ struct Pass<'a> {
     ssa: &'a Ssa,
     found: Constants,
     /// For each value the statements that read or keep it, and the phis.
-    readers: Table,
-    phis: Table,
+    readers: Csr,
+    phis: Csr,
     /// Blocks to be walked for the first time, values that changed.
     blocks: Vec<BlockId>,
     changed: Vec<ValueId>,
@@ -101,7 +101,7 @@ struct Pass<'a> {
 
 impl<'a> Pass<'a> {
     fn new(facts: FunctionFacts<'a>, cfg: &'a Cfg, variables: &'a Variables, ssa: &'a Ssa) -> Self {
-        let mut values = alloc::vec![Constant::Never; ssa.len()];
+        let mut values = alloc::vec![Constant::Unreached; ssa.len()];
         let (mut readers, mut phis) = (Vec::new(), Vec::new());
         readers.extend(
             ssa.all_uses()
@@ -110,7 +110,7 @@ impl<'a> Pass<'a> {
         );
         for ((id, value), state) in ssa.values().zip(&mut values) {
             match value {
-                Value::Unknown | Value::Entry { .. } => *state = Constant::Varying,
+                Value::Unknown | Value::Entry { .. } => *state = Constant::Overdefined,
                 Value::Def { stmt, old, .. } => {
                     readers.extend(old.map(|old| (old.as_u32(), stmt.as_u32())));
                 }
@@ -129,8 +129,8 @@ impl<'a> Pass<'a> {
                 blocks: alloc::vec![false; cfg.len()],
                 edges: alloc::vec![false; cfg.edges().len()],
             },
-            readers: Table::new(ssa.len(), readers.iter().copied()),
-            phis: Table::new(ssa.len(), phis.iter().copied()),
+            readers: Csr::new(ssa.len(), readers.iter().copied()),
+            phis: Csr::new(ssa.len(), phis.iter().copied()),
             blocks: Vec::new(),
             changed: Vec::new(),
             modifiers: Vec::new(),
@@ -208,7 +208,7 @@ impl<'a> Pass<'a> {
             return;
         }
         let edges = self.cfg.into_ids(block);
-        let mut met = Constant::Never;
+        let mut met = Constant::Unreached;
         for (index, &arg) in self.ssa.args(id).iter().enumerate() {
             // Behind the edges stands what was there at the start.
             if edges.get(index).is_none_or(|&e| self.found.is_taken(e)) {
@@ -244,19 +244,19 @@ impl<'a> Pass<'a> {
         let chosen = index.and_then(Constant::known).filter(|&n| {
             // An index outside of the table is undefined: nothing is concluded.
             out.iter().any(|e| {
-                let hub = self.cfg.block(e.to).is_some_and(|b| b.hub);
+                let hub = self.cfg.block(e.to).is_some_and(|b| b.is_dispatch);
                 !hub && matches!(e.kind, EdgeKind::Table(at) if u128::from(at) == n)
             })
         });
         for (number, edge) in self.cfg.out_ids(block).zip(out) {
             let allowed = match (edge.when, guard) {
-                (Some(_), Some(Constant::Never)) => false,
-                (Some(when), Some(Constant::Known(is))) => when == (is == 1),
+                (Some(_), Some(Constant::Unreached)) => false,
+                (Some(when), Some(Constant::Constant(is))) => when == (is == 1),
                 _ => true,
             };
             let allowed = allowed
                 && match edge.kind {
-                    EdgeKind::Table(_) if index == Some(Constant::Never) => false,
+                    EdgeKind::Table(_) if index == Some(Constant::Unreached) => false,
                     EdgeKind::Table(at) => chosen.is_none_or(|n| n == u128::from(at)),
                     _ => true,
                 };
@@ -269,14 +269,14 @@ impl<'a> Pass<'a> {
     }
 
     /// What a statement reads in a register.
-    fn place(&self, stmt: StmtId, place: Place) -> Constant {
+    fn place(&self, stmt: StmtId, place: RegLane) -> Constant {
         let mut variables = self.variables.of(place);
         match (variables.next(), variables.next()) {
             (Some(variable), None) => {
                 let read = self.ssa.read(stmt, variable);
-                read.map_or(Constant::Varying, |v| self.found.value(v))
+                read.map_or(Constant::Overdefined, |v| self.found.value(v))
             }
-            _ => Constant::Varying,
+            _ => Constant::Overdefined,
         }
     }
 
@@ -288,7 +288,7 @@ impl<'a> Pass<'a> {
         match operand {
             Operand::Reg(register) => self.place(
                 stmt,
-                Place {
+                RegLane {
                     register,
                     lane: None,
                 },
@@ -296,35 +296,37 @@ impl<'a> Pass<'a> {
             Operand::Lane(selector, at) => match (selector.element(), pool.get(at)) {
                 (Some(lane), Operand::Reg(register)) => self.place(
                     stmt,
-                    Place {
+                    RegLane {
                         register,
                         lane: Some(lane),
                     },
                 ),
-                _ => Constant::Varying,
+                _ => Constant::Overdefined,
             },
             Operand::Not(at) => match pool.get(at) {
                 Operand::Reg(register) => match self.place(
                     stmt,
-                    Place {
+                    RegLane {
                         register,
                         lane: None,
                     },
                 ) {
-                    Constant::Known(bits) => Constant::Known(bits ^ 1),
+                    Constant::Constant(bits) => Constant::Constant(bits ^ 1),
                     other => other,
                 },
-                _ => Constant::Varying,
+                _ => Constant::Overdefined,
             },
-            Operand::Small(value) if !float => Constant::Known(i128::from(value) as u128),
+            Operand::Small(value) if !float => Constant::Constant(i128::from(value) as u128),
             Operand::Imm(id) => match pool.immediate(id).map(|i| (i.value, i.value.kind())) {
-                Some((v, ConstKind::Signed)) if !float => Constant::Known(v.bits() as i64 as u128),
-                Some((v, ConstKind::Unsigned)) if !float => Constant::Known(v.bits().into()),
-                Some((v, ConstKind::Single)) if wide(32) => Constant::Known(v.bits().into()),
-                Some((v, ConstKind::Double)) if wide(64) => Constant::Known(v.bits().into()),
-                _ => Constant::Varying,
+                Some((v, ConstKind::Signed)) if !float => {
+                    Constant::Constant(v.bits() as i64 as u128)
+                }
+                Some((v, ConstKind::Unsigned)) if !float => Constant::Constant(v.bits().into()),
+                Some((v, ConstKind::Single)) if wide(32) => Constant::Constant(v.bits().into()),
+                Some((v, ConstKind::Double)) if wide(64) => Constant::Constant(v.bits().into()),
+                _ => Constant::Overdefined,
             },
-            _ => Constant::Varying,
+            _ => Constant::Overdefined,
         }
     }
 
@@ -342,16 +344,16 @@ impl<'a> Pass<'a> {
         // Whether it writes, if that is known.
         let guard = facts.and_then(|f| f.guard().map(|_| f.guard_register()));
         let runs = match guard {
-            None => Constant::Known(1),
-            Some(None) => Constant::Varying,
+            None => Constant::Constant(1),
+            Some(None) => Constant::Overdefined,
             Some(Some((place, negated))) => match self.place(stmt, place) {
-                Constant::Known(bits) => Constant::Known(bits ^ u128::from(negated)),
+                Constant::Constant(bits) => Constant::Constant(bits ^ u128::from(negated)),
                 other => other,
             },
         };
         let result = match (facts, inst) {
             (Some(f), Some(inst)) => self.result(stmt, inst, &f),
-            _ => Err(Constant::Varying),
+            _ => Err(Constant::Overdefined),
         };
         for def in defs {
             let Value::Def { variable, old, .. } = self.ssa.value(def) else {
@@ -360,21 +362,21 @@ impl<'a> Pass<'a> {
             let new = match (&result, facts) {
                 (Ok(folded), Some(f)) => self.part(folded, &f, variable),
                 (Err(state), _) => *state,
-                _ => Constant::Varying,
+                _ => Constant::Overdefined,
             };
-            let kept = old.map_or(Constant::Never, |old| self.found.value(old));
+            let kept = old.map_or(Constant::Unreached, |old| self.found.value(old));
             let new = match (runs, old) {
-                (_, None) | (Constant::Known(1), _) => new,
-                (Constant::Known(_), Some(_)) => kept,
-                (Constant::Never, _) => Constant::Never,
-                (Constant::Varying, Some(_)) => match new {
-                    Constant::Never => Constant::Never,
+                (_, None) | (Constant::Constant(1), _) => new,
+                (Constant::Constant(_), Some(_)) => kept,
+                (Constant::Unreached, _) => Constant::Unreached,
+                (Constant::Overdefined, Some(_)) => match new {
+                    Constant::Unreached => Constant::Unreached,
                     new => new.meet(kept),
                 },
             };
             // A statement that was not understood may also leave things as they are.
             let new = if facts.is_none() {
-                Constant::Varying
+                Constant::Overdefined
             } else {
                 new
             };
@@ -385,11 +387,11 @@ impl<'a> Pass<'a> {
     /// The result of an instruction, or why there is none.
     fn result(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Result<Folded, Constant> {
         let Some(sig) = self.facts.body().insts.get(inst).map(|i| i.sig) else {
-            return Err(Constant::Varying);
+            return Err(Constant::Overdefined);
         };
         let signature = self.facts.module().signature(sig);
         let Some(opcode): Option<Opcode> = signature.opcode() else {
-            return Err(Constant::Varying);
+            return Err(Constant::Overdefined);
         };
         let types: Vec<ScalarType> = signature.types().collect();
         self.modifiers.clear();
@@ -399,32 +401,32 @@ impl<'a> Pass<'a> {
         let mut video = Video::default();
         for (operand, usage) in f.parts() {
             match (usage, operand) {
-                (Usage::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
+                (RegAccess::Write, Operand::Lane(selector, _)) if selector.element().is_none() => {
                     video.into = Some(selector);
                 }
-                (Usage::Write, _) => {}
-                (Usage::Read, Operand::Vector(list)) => {
+                (RegAccess::Write, _) => {}
+                (RegAccess::Read, Operand::Vector(list)) => {
                     for &part in self.facts.body().pool.list(list) {
                         operands.push(self.operand(stmt, part, &types));
                     }
                 }
-                (Usage::Read, operand) => {
+                (RegAccess::Read, operand) => {
                     let operand = self.bare(operand, operands.len(), &mut video);
                     operands.push(self.operand(stmt, operand, &types));
                 }
-                _ => return Err(Constant::Varying),
+                _ => return Err(Constant::Overdefined),
             }
         }
         let mut carry = None;
         if f.reads_carry() {
             let read = self.ssa.read(stmt, self.ssa.carry());
-            let read = read.map_or(Constant::Varying, |v| self.found.value(v));
-            never |= read == Constant::Never;
+            let read = read.map_or(Constant::Overdefined, |v| self.found.value(v));
+            never |= read == Constant::Unreached;
             carry = read.known().map(|bits| bits == 1);
         }
-        never |= operands.contains(&Constant::Never);
+        never |= operands.contains(&Constant::Unreached);
         if never {
-            return Err(Constant::Never);
+            return Err(Constant::Unreached);
         }
         let operands: Vec<Option<u128>> = operands.into_iter().map(Constant::known).collect();
         let folded = if video == Video::default() {
@@ -441,7 +443,7 @@ impl<'a> Pass<'a> {
                 })
             })
         };
-        folded.ok_or(Constant::Varying)
+        folded.ok_or(Constant::Overdefined)
     }
 
     /// The source at a place without its sign and without the bytes or half words selected of it.
@@ -466,8 +468,8 @@ impl<'a> Pass<'a> {
     /// What of a result goes to a variable.
     fn part(&self, folded: &Folded, f: &Facts<'_>, variable: u32) -> Constant {
         let bit = |bit: Option<bool>| match bit {
-            Some(bit) => Constant::Known(bit.into()),
-            None => Constant::Varying,
+            Some(bit) => Constant::Constant(bit.into()),
+            None => Constant::Overdefined,
         };
         if variable == self.ssa.carry() {
             return bit(folded.carry);
@@ -477,32 +479,32 @@ impl<'a> Pass<'a> {
             let range = f.place(operand).map(|p| self.variables.of(p));
             range.is_some_and(|r| r.len() == 1 && r.start == variable)
         };
-        let mut found = Constant::Never;
-        let results = f.parts().filter(|(_, usage)| *usage == Usage::Write);
+        let mut found = Constant::Unreached;
+        let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
         for (nth, (operand, _)) in results.enumerate() {
             let new = match operand {
                 // The parts of the result, the first lowest.
                 Operand::Vector(list) if nth == 0 => {
                     let parts = pool.list(list);
                     let width = folded.ty.bits() / (parts.len().max(1) as u16);
-                    let mut state = Constant::Never;
+                    let mut state = Constant::Unreached;
                     for (i, _) in parts.iter().enumerate().filter(|(_, part)| is(**part)) {
                         let bits =
                             folded.value >> (i * usize::from(width)) & ((1 << width.min(127)) - 1);
-                        state = state.meet(Constant::Known(bits));
+                        state = state.meet(Constant::Constant(bits));
                     }
                     state
                 }
                 operand if !is(operand) => continue,
                 _ if nth == 0 => self.extended(folded, variable),
                 _ if nth == 1 => bit(folded.second),
-                _ => Constant::Varying,
+                _ => Constant::Overdefined,
             };
             found = found.meet(new);
         }
         // Written, but by what is not known here.
-        if found == Constant::Never {
-            Constant::Varying
+        if found == Constant::Unreached {
+            Constant::Overdefined
         } else {
             found
         }
@@ -511,7 +513,7 @@ impl<'a> Pass<'a> {
     /// The result in a register that may be wider.
     fn extended(&self, folded: &Folded, variable: u32) -> Constant {
         let Some(class) = self.variables.class(self.facts.body(), variable) else {
-            return Constant::Varying;
+            return Constant::Overdefined;
         };
         let (width, bits) = (class.bits(), folded.ty.bits());
         let all = |bits: u16| {
@@ -522,15 +524,15 @@ impl<'a> Pass<'a> {
             }
         };
         match folded.ty.kind() {
-            _ if width == bits => Constant::Known(folded.value),
-            _ if width < bits => Constant::Varying,
+            _ if width == bits => Constant::Constant(folded.value),
+            _ if width < bits => Constant::Overdefined,
             TypeKind::Signed => {
                 let negative = folded.value >> (bits.max(1) - 1) & 1 == 1;
                 let above = if negative { all(width) & !all(bits) } else { 0 };
-                Constant::Known(folded.value | above)
+                Constant::Constant(folded.value | above)
             }
-            TypeKind::Unsigned | TypeKind::Bits => Constant::Known(folded.value),
-            _ => Constant::Varying,
+            TypeKind::Unsigned | TypeKind::Bits => Constant::Constant(folded.value),
+            _ => Constant::Overdefined,
         }
     }
 }

@@ -9,16 +9,16 @@
 
 use alloc::vec::Vec;
 
+use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
-use crate::graph::Table;
-use crate::summary::Summary;
-use crate::variables::Variables;
+use crate::graph::Csr;
+use crate::reg_lanes::Variables;
 
 /// The variables live at the start and at the end of each block, in ascending order.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
-    live_in: Table,
-    live_out: Table,
+    live_in: Csr,
+    live_out: Csr,
 }
 
 impl Liveness {
@@ -26,9 +26,9 @@ impl Liveness {
     pub fn new(cfg: &Cfg, summary: &Summary, variables: &Variables) -> Self {
         let blocks = cfg.len() as u32;
         // From blocks to variables and back: who reads each, who ends it.
-        let turned = |lists: &Table| {
+        let turned = |lists: &Csr| {
             let pairs = (0..blocks).flat_map(|b| lists.row(b).iter().map(move |&v| (v, b)));
-            Table::new(variables.len(), pairs)
+            Csr::new(variables.len(), pairs)
         };
         let (readers, killers) = (turned(&summary.uses), turned(&summary.kills));
         let returning = turned(&summary.returned);
@@ -71,8 +71,8 @@ impl Liveness {
             }
         }
         Self {
-            live_in: Table::new(cfg.len(), ins.iter().copied()),
-            live_out: Table::new(cfg.len(), outs.iter().copied()),
+            live_in: Csr::new(cfg.len(), ins.iter().copied()),
+            live_out: Csr::new(cfg.len(), outs.iter().copied()),
         }
     }
 

@@ -14,7 +14,7 @@ use ptx_isa::RegisterClass;
 
 use crate::cfg::Cfg;
 use crate::liveness::Liveness;
-use crate::variables::Variables;
+use crate::reg_lanes::Variables;
 
 /// The classes that are counted.
 pub const CLASSES: [RegisterClass; 6] = [

@@ -10,9 +10,9 @@ use ptx_ir::facts::{FunctionFacts, Mentions};
 use ptx_ir::{Statement, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::graph::Table;
+use crate::graph::Csr;
 use crate::liveness::Liveness;
-use crate::variables::Variables;
+use crate::reg_lanes::Variables;
 
 /// A place where a variable is read or written.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -33,9 +33,9 @@ pub struct Reaching {
     /// Every read, in the order of the statements.
     pub uses: Vec<Site>,
     /// For each read the numbers of the definitions whose value it may see.
-    pub defs_of_use: Table,
+    pub defs_of_use: Csr,
     /// For each definition the numbers of the reads that may see it.
-    pub uses_of_def: Table,
+    pub uses_of_def: Csr,
     /// Whether each read may see what was there when the function began.
     pub uninitialised: Vec<bool>,
 }
@@ -61,9 +61,9 @@ impl Reaching {
             uninitialised,
             ..
         } = local;
-        let defs_of_use = Table::new(uses.len(), links.iter().copied());
+        let defs_of_use = Csr::new(uses.len(), links.iter().copied());
         let back = links.iter().map(|&(u, d)| (d, u));
-        let uses_of_def = Table::new(defs.len(), back);
+        let uses_of_def = Csr::new(defs.len(), back);
         Self {
             defs,
             uses,

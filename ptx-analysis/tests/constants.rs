@@ -6,8 +6,8 @@ mod brute;
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::constants::{Constant, Constants};
 use ptx_analysis::graph::{Dominators, Graph};
+use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::Ssa;
-use ptx_analysis::variables::Variables;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
 use ptx_ir::{Module, Statement, StmtId};
 use ptx_machine::Random;
@@ -120,16 +120,16 @@ fn claims_hold_when_run() {
                     let name = &found.names[variable as usize];
                     if let Some(is) = value(state, name) {
                         let good = match claim {
-                            Constant::Never => false,
-                            Constant::Known(bits) => bits == is,
-                            Constant::Varying => true,
+                            Constant::Unreached => false,
+                            Constant::Constant(bits) => bits == is,
+                            Constant::Overdefined => true,
                         };
                         assert!(
                             good,
                             "{what} {name} is {is}, not {claim:?}: {stmt:?}\n{}",
                             program.text
                         );
-                        checked += usize::from(claim != Constant::Varying);
+                        checked += usize::from(claim != Constant::Overdefined);
                     }
                 };
                 for used in found.ssa.uses(stmt) {
@@ -167,14 +167,14 @@ fn what_must_be_found() {
     let known = |body: &str, bits: u128| {
         assert_eq!(
             last_read(&format!("{body}\n{out}")),
-            Constant::Known(bits),
+            Constant::Constant(bits),
             "{body}"
         );
     };
     let varies = |body: &str| {
         assert_eq!(
             last_read(&format!("{body}\n{out}")),
-            Constant::Varying,
+            Constant::Overdefined,
             "{body}"
         );
     };

@@ -16,11 +16,11 @@ use std::path::Path;
 
 use brute::{Random, check};
 use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Graph};
 use ptx_analysis::pressure::CLASSES;
 use ptx_analysis::reaching::Reaching;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, Place};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::RegisterClass;
 
@@ -124,7 +124,7 @@ fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<I
             Statement::Opaque(opaque) => facts.opaque(opaque),
             _ => continue,
         };
-        let places = |keep: fn(ptx_ir::facts::Usage) -> bool| {
+        let places = |keep: fn(ptx_ir::facts::RegAccess) -> bool| {
             let kept = mentions.clone().filter(move |m| keep(m.usage));
             kept.flat_map(|m| analysis.variables.of(m.place)).collect()
         };
@@ -140,7 +140,7 @@ fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<I
             returned: BTreeSet::new(),
         });
     }
-    let results = facts.results().map(|register| Place {
+    let results = facts.results().map(|register| RegLane {
         register,
         lane: None,
     });

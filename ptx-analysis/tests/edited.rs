@@ -1,7 +1,7 @@
 //! The analyses of a function that was edited find what they find in its text.
 #![allow(clippy::unwrap_used)]
 
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Operand, RegId, StmtId};

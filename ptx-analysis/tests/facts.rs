@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use ptx_ir::facts::{Facts, Flow, ModuleFacts, Place, Space};
+use ptx_ir::facts::{Facts, Flow, ModuleFacts, RegLane, Space};
 use ptx_ir::{Module, Statement};
 
 const HEADER: &str = ".version 8.8
@@ -25,7 +25,7 @@ const REGISTERS: &str = ".reg .pred %p<4>;
 .param .b32 p1;
 ";
 
-fn place(module: &Module, facts: &ptx_ir::Body, place: Place) -> String {
+fn place(module: &Module, facts: &ptx_ir::Body, place: RegLane) -> String {
     let register = facts.registers.get(place.register).expect("a register");
     let decl = facts.reg_decls.get(register.decl).expect("a declaration");
     let mut text = module.name(decl.name).to_owned();
@@ -40,7 +40,7 @@ fn place(module: &Module, facts: &ptx_ir::Body, place: Place) -> String {
 
 /// `guard | reads -> writes ?maybe | memory | the rest`
 fn line(module: &Module, body: &ptx_ir::Body, facts: &Facts<'_>) -> String {
-    let list = |places: &mut dyn Iterator<Item = Place>| {
+    let list = |places: &mut dyn Iterator<Item = RegLane>| {
         places
             .map(|p| place(module, body, p))
             .collect::<Vec<_>>()

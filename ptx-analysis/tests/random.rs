@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Known, Random, Sample, function};
 use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Dominators};
-use ptx_analysis::natural::NaturalLoops;
+use ptx_analysis::natural_loops::NaturalLoops;
 use ptx_analysis::reaching::Reaching;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, Place};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Module, Statement, StmtId};
 
 const SAMPLES: u64 = 3000;
@@ -38,7 +38,7 @@ fn each(size: usize, check: impl Fn(&Sample, FunctionFacts<'_>, &FunctionAnalysi
     }
 }
 
-fn name(module: &Module, facts: FunctionFacts<'_>, place: Place) -> Vec<String> {
+fn name(module: &Module, facts: FunctionFacts<'_>, place: RegLane) -> Vec<String> {
     let body = facts.body();
     let register = body.registers.get(place.register).expect("a register");
     let decl = body.reg_decls.get(register.decl).expect("a declaration");
@@ -67,7 +67,7 @@ fn facts_are_what_was_written() {
         for ((inst, _), known) in facts.body().insts().zip(&sample.insts) {
             let facts_of = facts.inst(inst);
             assert!(facts_of.is_known(), "line {}\n{}", known.line, sample.text);
-            let names = |places: &mut dyn Iterator<Item = Place>| -> BTreeSet<String> {
+            let names = |places: &mut dyn Iterator<Item = RegLane>| -> BTreeSet<String> {
                 places.flat_map(|p| name(module, facts, p)).collect()
             };
             assert_eq!(
@@ -135,7 +135,7 @@ fn control_goes_where_the_text_says() {
         let members = members(facts, cfg);
         let end = sample.insts.len();
         for (id, block) in cfg.blocks() {
-            assert!(!block.hub && !block.unknown);
+            assert!(!block.is_dispatch && !block.unknown);
             let inside = &members[id.as_u32() as usize];
             for pair in inside.windows(2) {
                 assert_eq!(sample.insts[pair[0]].next, [pair[1]], "\n{}", sample.text);

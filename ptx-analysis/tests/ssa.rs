@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::{Dominators, Graph};
+use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
-use ptx_analysis::variables::Variables;
-use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts, Place};
+use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts, RegLane};
 use ptx_ir::{Statement, StmtId};
 
 /// A statement: its block, what it reads, what it surely writes, what it may write.
@@ -187,7 +187,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
     let reached = brute::reach(&cfg, 0, None);
     let dominance = brute::dominance(&cfg);
     let count = variables.len() as u32 + 1;
-    let results = facts.results().map(|register| Place {
+    let results = facts.results().map(|register| RegLane {
         register,
         lane: None,
     });

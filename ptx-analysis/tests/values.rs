@@ -5,9 +5,9 @@ mod brute;
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::Dominators;
+use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
-use ptx_analysis::values::ValueNumbers;
-use ptx_analysis::variables::Variables;
+use ptx_analysis::value_numbering::ValueNumbers;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Statement, StmtId};
 use ptx_machine::Random;

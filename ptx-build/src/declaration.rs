@@ -10,11 +10,11 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{Error, Kind};
 use crate::function::ends_with_digit;
-use crate::initial::{Init, Scope, write_init};
+use crate::initializer::{Init, Scope, write_init};
+use crate::lexical;
 use crate::module::no_variables;
 use crate::number::Number;
-use crate::spelling;
-use crate::writer::Mention;
+use crate::writer::Dependency;
 
 /// A name of a declaration with what stands behind it.
 #[derive(Clone, PartialEq, Debug)]
@@ -221,7 +221,7 @@ impl Declaration {
 
     /// An alignment behind the type of a parameter of a kernel, which some compilers write and which means nothing.
     #[must_use]
-    pub fn late_align(mut self, bytes: impl Into<Number>) -> Self {
+    pub fn trailing_align(mut self, bytes: impl Into<Number>) -> Self {
         self.late_align = Some(bytes.into());
         self
     }
@@ -265,7 +265,7 @@ impl Declaration {
         }
         let _ = write!(out, "{} ", self.space.text());
         if !self.attributes.is_empty() {
-            let all = spelling::attributes(&self.attributes)?;
+            let all = lexical::attributes(&self.attributes)?;
             let _ = write!(out, "{}({all}) ", Directive::Attribute);
         }
         if let Some(align) = &self.align {
@@ -301,7 +301,7 @@ impl Declaration {
     /// What stands in a list of parameters.
     pub(crate) fn parameter(&self) -> Result<String, Error> {
         if self.first.text != "_" {
-            spelling::name(&self.first.text)?;
+            lexical::name(&self.first.text)?;
         }
         let refused = [
             (self.linkage.is_some(), "a linkage", Code::Linkage),
@@ -346,14 +346,14 @@ impl Declaration {
     }
 
     /// The statement, and what its initial values mention.
-    pub(crate) fn statement(&self, scope: &Scope<'_>) -> Result<(String, Vec<Mention>), Error> {
+    pub(crate) fn statement(&self, scope: &Scope<'_>) -> Result<(String, Vec<Dependency>), Error> {
         let (mut out, mut mentions) = (String::new(), Vec::new());
         self.head(&mut out)?;
         for (i, name) in self.names().enumerate() {
             if i > 0 {
                 out.push_str(", ");
             }
-            spelling::name(&name.text)?;
+            lexical::name(&name.text)?;
             let text = match &name.count {
                 Some(count) => format!("{}<{}>", name.text, count.text()?),
                 None => name.text.clone(),

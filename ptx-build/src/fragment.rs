@@ -8,9 +8,9 @@ use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts};
 use ptx_ir::lex::Lexer;
 use ptx_ir::{Body, Code, Diagnostic, Module, Span, Statement, StmtId};
 
+use crate::check;
 use crate::error::{Error, Kind};
 use crate::function::FunctionBuilder;
-use crate::judge;
 use crate::operand::{IntoOperand, Operand};
 use crate::template::{AsmStyle, Filled, Substitute, fill};
 
@@ -159,7 +159,7 @@ impl Part<'_> {
             let Some(function) = facts.function(id) else {
                 continue;
             };
-            let register = |place: ptx_ir::facts::Place| {
+            let register = |place: ptx_ir::facts::RegLane| {
                 let register = body.registers.get(place.register);
                 let decl = register.and_then(|r| Some((r, body.reg_decls.get(r.decl)?)));
                 let text = decl.map_or(String::new(), |(r, d)| match d.count {
@@ -263,7 +263,7 @@ impl FunctionBuilder<'_> {
     ) -> Result<Report, Error> {
         let made = self.all_or_none(|f| f.add_fragment(style, text, operands));
         if made.is_err() {
-            self.body.unmention();
+            self.body.rollback_refs();
         }
         made
     }
@@ -319,10 +319,10 @@ impl FunctionBuilder<'_> {
         if !is_balanced(&text) {
             return Err(unbalanced());
         }
-        let (whole, start) = judge::around(&self.body, &self.module.tables, &text);
+        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &text);
         let end = start + text.len();
         let module =
-            judge::errors(&whole, start, end).map_err(|found| fragment.error(found, filled))?;
+            check::errors(&whole, start, end).map_err(|found| fragment.error(found, filled))?;
         let module = &module;
         let part = Part { module, start, end };
         if part.has(|s| matches!(s, Statement::Function(_))) {
@@ -363,7 +363,7 @@ impl FunctionBuilder<'_> {
     /// Whether a text that is legal can stand behind itself.
     pub(crate) fn is_repeatable(&self, first: &Filled, again: &Filled) -> bool {
         let both = format!("{}\n{}", first.text, again.text);
-        let (whole, start) = judge::around(&self.body, &self.module.tables, &both);
-        judge::errors(&whole, start, start + both.len()).is_ok()
+        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
+        check::errors(&whole, start, start + both.len()).is_ok()
     }
 }

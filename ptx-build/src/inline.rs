@@ -12,7 +12,7 @@ use crate::fragment::{Fragment, Report};
 use crate::function::FunctionBuilder;
 use crate::module::ModuleBuilder;
 use crate::template::{AsmStyle, Substitute};
-use crate::writer::Mention;
+use crate::writer::Dependency;
 
 /// An operand of inline assembly, as its constraint says it: a register of a type that is written, read or both, or a text that
 /// is put in.
@@ -221,7 +221,7 @@ fn check(
     let mut mentions = Vec::new();
     for (name, operand) in names.iter().zip(operands) {
         if let Role::Register { ty, .. } = operand.role {
-            mentions.push(Mention::Reg(mentions.len() as u32));
+            mentions.push(Dependency::Reg(mentions.len() as u32));
             function
                 .named_reg(ty, name)
                 .map_err(|e| e.renamed(|text| fragment.renamed(text)))?;

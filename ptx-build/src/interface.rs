@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 
 use ptx_ir::{Code, FunctionKind, Linkage};
-use ptx_isa::{Directive, Ending, Place};
+use ptx_isa::{Directive, DirectivePosition, Ending};
 
 use crate::declaration::{Declaration, linkage_text};
 use crate::error::{Error, Kind};
+use crate::lexical;
 use crate::number::Number;
-use crate::spelling;
 
 /// What is said of a function or kernel before its body: linkage, attributes, results, parameters, directives.
 ///
@@ -129,7 +129,7 @@ impl Interface {
             return Err(Error::new(Kind::Argument, message, help).code_is(Code::Attribute));
         }
         if !self.attributes.is_empty() {
-            let all = spelling::attributes(&self.attributes)?;
+            let all = lexical::attributes(&self.attributes)?;
             let _ = write!(out, "{}({all}) ", Directive::Attribute);
         }
         self.write_returns(&mut out)?;
@@ -179,12 +179,17 @@ fn list(all: &[Declaration], between: &str) -> Result<String, Error> {
 
 /// `.pragma "…", "…";`
 pub(crate) fn pragma(texts: &[&str]) -> Result<String, Error> {
-    let texts: Result<Vec<String>, Error> = texts.iter().map(|t| spelling::string(t)).collect();
+    let texts: Result<Vec<String>, Error> = texts.iter().map(|t| lexical::string(t)).collect();
     Ok(format!("{} {};", Directive::Pragma, texts?.join(", ")))
 }
 
 fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Error> {
-    let mut places = [Place::Entry, Place::Func, Place::Prototype].into_iter();
+    let mut places = [
+        DirectivePosition::Entry,
+        DirectivePosition::Func,
+        DirectivePosition::Prototype,
+    ]
+    .into_iter();
     let counts = directive.integers();
     let counts = counts.filter(|_| places.any(|p| directive.is_allowed_in(p)));
     let Some((least, most)) = counts else {

@@ -45,22 +45,22 @@
 extern crate alloc;
 
 mod call;
+mod check;
 mod declaration;
 mod error;
-mod foreign;
 mod fragment;
 mod function;
 mod generated;
-mod initial;
+mod handle_owner;
+mod initializer;
 mod inline;
 mod interface;
-mod judge;
+mod lexical;
 mod module;
 mod number;
 mod operand;
-mod replay;
+mod rebuild;
 mod section;
-mod spelling;
 mod statement;
 mod template;
 mod writer;
@@ -70,7 +70,7 @@ pub use declaration::Declaration;
 pub use error::{Error, Kind};
 pub use fragment::Report;
 pub use function::{BranchTarget, FunctionBuilder};
-pub use initial::Init;
+pub use initializer::Init;
 pub use inline::{AsmOperand, check_asm, check_inline_asm};
 pub use interface::Interface;
 pub use module::ModuleBuilder;
@@ -79,7 +79,7 @@ pub use operand::{
     Address, Func, IntoOperand, IntoOperands, Label, Operand, Reg, RegRange, Sink, Var, at,
     bracket, lane, pair,
 };
-pub use replay::replay;
+pub use rebuild::replay;
 pub use section::{Datum, Value};
 pub use statement::Statement;
 pub use template::AsmStyle;

@@ -14,14 +14,14 @@ use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
-use crate::foreign::{Handle, Past};
 use crate::function::{FunctionBuilder, no_results};
-use crate::initial::Scope;
+use crate::handle_owner::{Handle, HandleOwners};
+use crate::initializer::Scope;
 use crate::interface::{Interface, pragma};
+use crate::lexical;
 use crate::operand::{Func, Var};
 use crate::section::{self, Datum};
-use crate::spelling;
-use crate::writer::Mention;
+use crate::writer::Dependency;
 
 /// A variable of the module.
 #[derive(Debug)]
@@ -42,18 +42,18 @@ pub(crate) struct Function {
     is_defined: bool,
     /// Whether statements were judged by its interface since it was declared or begun.
     is_fixed: bool,
-    pub(crate) written: Written,
+    pub(crate) written: DeclState,
 }
 
 /// From where on a name of the module is known, in the order of the text.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Written {
+pub(crate) enum DeclState {
     /// In its own body, until that is finished.
-    Begun,
+    Open,
     /// In a scope of another function, until that is finished.
-    Inside { owner: u32, scope: u32 },
+    Nested { owner: u32, scope: u32 },
     /// Everywhere.
-    Before,
+    Declared,
 }
 
 /// What was declared so far, and what is known of statements.
@@ -70,12 +70,12 @@ pub(crate) struct Tables {
     by_name: BTreeMap<String, u32>,
     /// Declarations that are alike but for their names.
     pub(crate) classes: Interner,
-    pub(crate) past: Past,
+    pub(crate) past: HandleOwners,
 }
 
 /// What is known of mnemonics and shapes of operands.
 #[derive(Default, Debug)]
-pub(crate) struct Known {
+pub(crate) struct LegalityCache {
     pub(crate) signatures: Signatures,
     /// Of each signature, whether the values of constants decide.
     pub(crate) values: Vec<bool>,
@@ -100,15 +100,15 @@ impl Tables {
         let known = known.filter(|_| func.owner == self.owner);
         let known = known.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
         match (place, known.written) {
-            (None, Written::Begun | Written::Inside { .. }) => Err(later(&known.name)),
+            (None, DeclState::Open | DeclState::Nested { .. }) => Err(later(&known.name)),
             _ => Ok(known),
         }
     }
 
     /// Statements were judged that mention these.
-    pub(crate) fn fix(&mut self, mentions: &[Mention]) {
+    pub(crate) fn fix(&mut self, mentions: &[Dependency]) {
         for mention in mentions {
-            if let Mention::Func(f) = mention
+            if let Dependency::Func(f) = mention
                 && let Some(f) = self.functions.get_mut(*f as usize)
             {
                 f.is_fixed = true;
@@ -152,7 +152,7 @@ impl Tables {
     }
 }
 
-impl Known {
+impl LegalityCache {
     /// Whether the values of constants decide what a mnemonic takes.
     #[inline]
     pub(crate) fn signature(&mut self, text: &[u8]) -> (u32, bool) {
@@ -161,7 +161,8 @@ impl Known {
         if index >= self.values.len() {
             let instruction = self.signatures.get(id).instruction();
             let forms = instruction.map_or(&[][..], |i| i.forms());
-            self.values.push(forms.iter().any(|f| f.asks_for_values()));
+            self.values
+                .push(forms.iter().any(|f| f.depends_on_immediates()));
         }
         let values = self.values.get(index).copied().unwrap_or(true);
         (index as u32, values)
@@ -207,7 +208,7 @@ pub(crate) fn next_owner() -> u32 {
 #[derive(Debug)]
 pub struct ModuleBuilder {
     pub(crate) tables: Tables,
-    pub(crate) known: Known,
+    pub(crate) known: LegalityCache,
     version: PtxVersion,
     target: Target,
     options: Vec<String>,
@@ -239,9 +240,9 @@ impl ModuleBuilder {
                 variables: BTreeMap::new(),
                 by_name: BTreeMap::new(),
                 classes: Interner::default(),
-                past: Past::default(),
+                past: HandleOwners::default(),
             },
-            known: Known::default(),
+            known: LegalityCache::default(),
             version,
             target,
             options: Vec::new(),
@@ -314,7 +315,7 @@ impl ModuleBuilder {
 
     /// Adds a word behind the target: `debug`, `texmode_independent`. Manual 11.1.2.
     pub fn target_option(&mut self, option: &str) -> Result<(), Error> {
-        spelling::name(option)?;
+        lexical::name(option)?;
         self.options.push(option.to_string());
         self.write_header();
         Ok(())
@@ -323,7 +324,7 @@ impl ModuleBuilder {
     /// Adds another line of `.target` behind the first, a target or words such as `texmode_independent`. Its target means nothing:
     /// that of the first line counts.
     pub fn another_target(&mut self, words: &[&str]) -> Result<(), Error> {
-        words.iter().try_for_each(|w| spelling::name(w))?;
+        words.iter().try_for_each(|w| lexical::name(w))?;
         self.more_targets.push(words.join(", "));
         self.write_header();
         Ok(())
@@ -343,7 +344,7 @@ impl ModuleBuilder {
 
     /// The same with what may stand behind the path: the time of the last change, and the size.
     pub fn file_with(&mut self, index: u32, path: &str, more: &[u64]) -> Result<(), Error> {
-        let mut text = format!("{} {index} {}", Directive::File, spelling::string(path)?);
+        let mut text = format!("{} {index} {}", Directive::File, lexical::string(path)?);
         for number in more {
             let _ = write!(text, ", {number}");
         }
@@ -412,7 +413,7 @@ impl ModuleBuilder {
         };
         let names: Vec<String> = module.symbols.iter().map(|(_, s)| name(s)).collect();
         for name in &names {
-            spelling::module_name(name)?;
+            lexical::module_name(name)?;
         }
         if let Some(name) = names.iter().find(|n| self.tables.names.contains(*n)) {
             return Err(taken(name));
@@ -425,12 +426,12 @@ impl ModuleBuilder {
 
     /// Refuses an item that is not legal behind the header.
     fn verify(&self, whole: &str, start: usize, text: &str) -> Result<Module, Error> {
-        crate::judge::errors(whole, start, start + text.len())
+        crate::check::errors(whole, start, start + text.len())
             .map_err(|found| Error::illegal(text.to_string(), found))
     }
 
     fn claim(&mut self, name: &str) -> Result<(), Error> {
-        spelling::module_name(name)?;
+        lexical::module_name(name)?;
         if !self.tables.names.insert(name.to_string()) {
             return Err(taken(name));
         }
@@ -458,8 +459,8 @@ impl ModuleBuilder {
         mentions.dedup();
         for mention in mentions {
             match mention {
-                Mention::Global(v) => whole.push_str(&self.tables.global_text(v)),
-                Mention::Func(f) => whole.push_str(&self.tables.prototype(f)),
+                Dependency::Global(v) => whole.push_str(&self.tables.global_text(v)),
+                Dependency::Func(f) => whole.push_str(&self.tables.prototype(f)),
                 _ => {}
             }
         }
@@ -468,7 +469,7 @@ impl ModuleBuilder {
         for name in declaration.names() {
             let class = declaration.class(name)?;
             for member in name.members()? {
-                spelling::module_name(&member)?;
+                lexical::module_name(&member)?;
                 let bare = declaration.bare(name, &member)?;
                 let known = self.variable(&member);
                 if self.tables.names.contains(&member) {
@@ -550,7 +551,7 @@ impl ModuleBuilder {
             declared: String::new(),
             is_defined: false,
             is_fixed: false,
-            written: Written::Begun,
+            written: DeclState::Open,
         });
         self.tables.by_name.insert(name.to_string(), index);
         Ok(Func {
@@ -585,7 +586,7 @@ impl ModuleBuilder {
     ) -> Result<Func, Error> {
         let (func, text) = self.declaration_of(kind, name, interface)?;
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
-            f.written = Written::Before;
+            f.written = DeclState::Declared;
         }
         self.text.push_str(&text);
         self.text.push('\n');
@@ -599,7 +600,7 @@ impl ModuleBuilder {
         name: &str,
         interface: Interface,
     ) -> Result<(Func, String), Error> {
-        spelling::module_name(name)?;
+        lexical::module_name(name)?;
         if let Some(result) = interface.returns.first()
             && kind == FunctionKind::Entry
         {
@@ -610,7 +611,7 @@ impl ModuleBuilder {
         let before = known.and_then(|f| self.tables.functions.get(f as usize));
         let before = match before {
             Some(f) if f.kind != kind => return Err(taken(name)),
-            Some(f) if f.is_defined && f.written == Written::Before => {
+            Some(f) if f.is_defined && f.written == DeclState::Declared => {
                 format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
             }
             Some(f) if f.declared.is_empty() => format!("{};", f.interface.header(f.kind, name)?),
@@ -666,7 +667,7 @@ impl ModuleBuilder {
         }
         for function in functions {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
-                f.written = Written::Before;
+                f.written = DeclState::Declared;
             }
         }
     }
@@ -690,7 +691,7 @@ impl ModuleBuilder {
         }
         let mut text = self.text;
         text.insert_str(0, &self.tables.header);
-        crate::judge::errors(&text, 0, text.len()).map_err(|found| {
+        crate::check::errors(&text, 0, text.len()).map_err(|found| {
             let found = found
                 .into_iter()
                 .filter(|d| d.severity == Severity::Error)

@@ -6,7 +6,7 @@ use ptx_ir::Limits;
 use ptx_ir::constant::read_expression;
 
 use crate::error::Error;
-use crate::spelling::no_constant;
+use crate::lexical::no_constant;
 
 /// A number of a declaration or directive: an integer, or a constant expression in its own spelling, such as `"0x10"` or `"4*8"`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,7 +18,7 @@ pub struct Number {
 impl Number {
     /// Its spelling, if it is a number.
     pub fn text(&self) -> Result<&str, Error> {
-        match crate::spelling::is_constant(&self.text) {
+        match crate::lexical::is_constant(&self.text) {
             true => Ok(&self.text),
             false => Err(no_constant(&self.text)),
         }

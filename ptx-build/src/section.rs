@@ -9,8 +9,8 @@ use ptx_ir::Code;
 use ptx_isa::{Directive, ScalarType};
 
 use crate::error::{Error, Kind};
+use crate::lexical;
 use crate::number::Number;
-use crate::spelling;
 
 /// A line of a debug section.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,7 +44,7 @@ impl<T: Into<Number>> From<T> for Value {
 
 /// A label, or a section with its dot.
 pub(crate) fn name(text: &str) -> Result<&str, Error> {
-    spelling::name(text.strip_prefix('.').unwrap_or(text))?;
+    lexical::name(text.strip_prefix('.').unwrap_or(text))?;
     Ok(text)
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, Error> {
     for datum in data {
         match datum {
             Datum::Label(label) => {
-                spelling::name(label)?;
+                lexical::name(label)?;
                 let _ = writeln!(out, "{label}:");
             }
             Datum::Data(_, values) if values.is_empty() => {

@@ -8,14 +8,14 @@ use ptx_ir::{AddressForm, Code, Selector};
 use ptx_isa::SpecialReg;
 
 use crate::error::{Error, Kind};
-use crate::foreign::Handle;
 use crate::function::Body;
+use crate::handle_owner::Handle;
 use crate::module::{Tables, later};
 use crate::operand::{Func, Label, Reg, Var};
 
 /// Something declared that a statement mentions.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Mention {
+pub(crate) enum Dependency {
     Reg(u32),
     Local(u32),
     Global(u32),
@@ -166,7 +166,7 @@ impl Writer<'_> {
             .text
             .push_str(self.body.register_names.get(start..end).unwrap_or_default());
         self.body.key.extend_from_slice(&bytes);
-        self.body.mentions.push(Mention::Reg(reg.index));
+        self.body.mentions.push(Dependency::Reg(reg.index));
     }
 
     pub(crate) fn special(&mut self, register: SpecialReg) {
@@ -227,8 +227,8 @@ impl Writer<'_> {
     }
 
     pub(crate) fn constant(&mut self, text: &str) {
-        if !crate::spelling::is_constant(text) {
-            return self.fail(crate::spelling::no_constant(text));
+        if !crate::lexical::is_constant(text) {
+            return self.fail(crate::lexical::no_constant(text));
         }
         self.push(text);
         self.key(code::CONSTANT);
@@ -246,7 +246,7 @@ impl Writer<'_> {
                 return self.hidden("variable", &name);
             }
             self.body.text.push_str(&info.name);
-            self.body.mentions.push(Mention::Local(var.index));
+            self.body.mentions.push(Dependency::Local(var.index));
             (code::LOCAL, info.class)
         } else if var.owner == self.tables.owner {
             let Some(info) = self.tables.globals.get(var.index as usize) else {
@@ -256,7 +256,7 @@ impl Writer<'_> {
                 return self.hidden("variable", &info.name);
             }
             self.body.text.push_str(&info.name);
-            self.body.mentions.push(Mention::Global(var.index));
+            self.body.mentions.push(Dependency::Global(var.index));
             (code::GLOBAL, info.class)
         } else {
             return self.foreign(Handle::Var(var));
@@ -274,11 +274,11 @@ impl Writer<'_> {
             let error = later(&info.name);
             return self.fail(error);
         }
-        if self.body.hides(&info.name, func.index) {
+        if self.body.shadows(&info.name, func.index) {
             return self.hidden("function", &info.name);
         }
         self.body.text.push_str(&info.name);
-        self.body.mentions.push(Mention::Func(func.index));
+        self.body.mentions.push(Dependency::Func(func.index));
         self.body.key.push(code::FUNCTION);
         // Whether a call fits follows from the function itself.
         self.body.key.extend_from_slice(&func.index.to_le_bytes());
@@ -300,7 +300,7 @@ impl Writer<'_> {
         let is_table = info.table.is_some();
         self.body.text.push_str(&info.name);
         self.body.wait(label.index);
-        self.body.mentions.push(Mention::Label(label.index));
+        self.body.mentions.push(Dependency::Label(label.index));
         if is_table {
             self.body.key.push(code::TABLE);
             self.body.key.extend_from_slice(&label.owner.to_le_bytes());

@@ -137,7 +137,7 @@ fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
 
 fn unreadable(name: &str, error: &io::Error, status: &mut Status) {
     output::note(format_args!("ptx: {}: {error}", clean(name)));
-    status.worsen(Status::Misuse);
+    status.worsen(Status::UsageError);
 }
 
 /// How many bytes of sources are held at a time, unless one file alone is larger.

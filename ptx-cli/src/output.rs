@@ -12,11 +12,11 @@ use serde::Serialize;
 pub(crate) enum Status {
     /// All is well.
     #[default]
-    Well,
+    Ok,
     /// Something was found.
     Findings,
     /// The command line is wrong, or a file cannot be read or written.
-    Misuse,
+    UsageError,
 }
 
 impl Status {
@@ -27,7 +27,7 @@ impl Status {
 
     /// [`Status::Findings`] if `found`.
     pub(crate) fn of(found: bool) -> Self {
-        if found { Self::Findings } else { Self::Well }
+        if found { Self::Findings } else { Self::Ok }
     }
 }
 
@@ -82,9 +82,9 @@ pub(crate) fn note(message: impl Display) {
 /// failure.
 pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
     match result {
-        Ok(Status::Well) => ExitCode::SUCCESS,
+        Ok(Status::Ok) => ExitCode::SUCCESS,
         Ok(Status::Findings) => ExitCode::from(1),
-        Ok(Status::Misuse) => ExitCode::from(2),
+        Ok(Status::UsageError) => ExitCode::from(2),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             note(format_args!("ptx: {error:#}"));

@@ -2,13 +2,13 @@
 
 use alloc::boxed::Box;
 
+use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, RegDecl, Register, Var};
 use crate::edit::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{DirectiveStmt, Prototype};
 use crate::operand::{Operand, OperandPool, OperandRange};
 use crate::statements::Statements;
-use crate::table::Table;
 use crate::{
     DeclId, DirectiveId, FuncId, InstId, LabelId, NameId, OpaqueId, OperandRef, PrototypeId,
     RegDeclId, RegId, ScopeId, SigId, Span, StmtId, VarId,
@@ -42,16 +42,16 @@ pub enum Statement {
 
 const _: () = assert!(size_of::<Statement>() == 8);
 const _: () = assert!(size_of::<Inst>() == 16);
-const _: () = assert!(size_of::<Origin>() == 8);
+const _: () = assert!(size_of::<StmtSpan>() == 8);
 
 /// Where a statement stands in the source, and whether comments stand inside it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Origin {
+pub struct StmtSpan {
     start: u32,
     len: u32,
 }
 
-impl Origin {
+impl StmtSpan {
     const COMMENTS: u32 = 1 << 31;
 
     /// A statement at `span`, holding comments or not.
@@ -174,7 +174,7 @@ pub struct Body {
     /// The statements in order.
     pub statements: PrimaryMap<StmtId, Statement>,
     /// Where each statement stands, from `base`; as many as `statements`.
-    pub origins: Table<Origin>,
+    pub origins: CowVec<StmtSpan>,
     /// The instructions.
     pub insts: PrimaryMap<InstId, Inst>,
     /// Operands of instructions, directives and initialisers.
@@ -188,7 +188,7 @@ pub struct Body {
     /// The labels.
     pub labels: PrimaryMap<LabelId, Label>,
     /// The inner scopes; scope `n` stands at `n - 1`, as the function's own scope 0 needs no entry.
-    pub inner_scopes: Table<Scope>,
+    pub inner_scopes: CowVec<Scope>,
     /// The declarations.
     pub declarations: Declarations,
     /// The directives.
@@ -252,7 +252,7 @@ impl Body {
     /// Adds a statement at its place in the source, counted from [`base`](Self::base). For reading; statements of a body that
     /// is there are added by an [`Editor`](crate::edit::Editor).
     #[inline]
-    pub fn push_statement(&mut self, statement: Statement, origin: Origin) -> StmtId {
+    pub fn push_statement(&mut self, statement: Statement, origin: StmtSpan) -> StmtId {
         self.origins.push(origin);
         self.statements.push(statement)
     }

@@ -294,7 +294,7 @@ impl<'m> Comparison<'m> {
     fn param(&mut self, p: Pools<'_>, a: &Param, b: &Param) -> Same {
         same((a.space, a.vector), (b.space, b.vector), "parameters")?;
         self.operand(p, a.align, b.align)?;
-        self.operand(p, a.late_align, b.late_align)?;
+        self.operand(p, a.trailing_align, b.trailing_align)?;
         self.ty(a.ty, b.ty)?;
         self.names(a.name, b.name)?;
         same(

@@ -2,9 +2,9 @@
 
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
+use crate::cow_vec::CowVec;
 use crate::entity::PrimaryMap;
 use crate::operand::{Operand, OperandRange};
-use crate::table::Table;
 use crate::{DeclId, FuncId, NameId, RegDeclId, ScopeId, StmtId, SymbolId, VarId};
 
 /// The type of a declaration.
@@ -147,9 +147,9 @@ pub struct Declarations {
     /// The statements.
     pub decls: PrimaryMap<DeclId, VarDecl>,
     /// Their names.
-    pub declarators: Table<Declarator>,
+    pub declarators: CowVec<Declarator>,
     /// Their attributes, and those of functions.
-    pub attributes: Table<Attribute>,
+    pub attributes: CowVec<Attribute>,
 }
 
 impl Declarations {
@@ -173,7 +173,7 @@ pub struct Param {
     /// The (element) type.
     pub ty: TypeName,
     /// Alignment as written behind the type, where the assembler takes it and ignores it.
-    pub late_align: Operand,
+    pub trailing_align: Operand,
     /// `.ptr` and what follows it.
     pub ptr: Option<Pointer>,
     /// The name; `None` for `_`.

@@ -7,7 +7,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Index, IndexMut};
 
-use crate::table::Table;
+use crate::cow_vec::CowVec;
 
 /// A typed 32-bit index into a [`PrimaryMap`].
 pub trait EntityId: Copy + Eq {
@@ -103,7 +103,7 @@ entity_ids! {
 
 /// A dense map from ids, given in order, to values.
 pub struct PrimaryMap<K, V> {
-    pub(crate) rows: Table<V>,
+    pub(crate) rows: CowVec<V>,
     key: PhantomData<fn() -> K>,
 }
 
@@ -111,7 +111,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     /// An empty map; does not allocate.
     pub const fn new() -> Self {
         Self {
-            rows: Table::new(),
+            rows: CowVec::new(),
             key: PhantomData,
         }
     }

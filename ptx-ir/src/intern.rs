@@ -129,7 +129,7 @@ impl Interner {
                     at | EXTRA
                 });
                 let index = self.entries.len() as u32;
-                crate::table::push(
+                crate::cow_vec::push(
                     &mut self.entries,
                     Entry {
                         start,

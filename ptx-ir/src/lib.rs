@@ -14,6 +14,7 @@ extern crate alloc;
 mod body;
 pub mod compare;
 pub mod constant;
+mod cow_vec;
 mod decl;
 mod diagnostic;
 pub mod edit;
@@ -25,15 +26,15 @@ pub mod lex;
 mod limits;
 mod module;
 mod operand;
-pub mod shape;
+pub mod operand_shape;
 mod share;
 mod signature;
 mod span;
 mod statements;
-mod table;
 pub mod tiling;
 
-pub use body::{Body, Guard, Inst, Label, Opaque, Origin, Scope, Statement};
+pub use body::{Body, Guard, Inst, Label, Opaque, Scope, Statement, StmtSpan};
+pub use cow_vec::CowVec;
 pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
@@ -53,4 +54,3 @@ pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
 pub use statements::{InOrder, Items, Statements};
-pub use table::Table;

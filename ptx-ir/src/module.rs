@@ -6,7 +6,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_isa::{PtxVersion, ScalarType, Target};
 
-use crate::body::{Body, Opaque, Origin};
+use crate::body::{Body, Opaque, StmtSpan};
 use crate::decl::{Declarations, Param, Symbol};
 use crate::edit::Edits;
 use crate::entity::{EntityId, PrimaryMap};
@@ -96,7 +96,7 @@ pub struct Module {
     /// The statements at module level, in order.
     pub items: PrimaryMap<ItemId, Item>,
     /// Where each item stands; as many as `items`.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<StmtSpan>,
     /// Spellings of names, immediates and strings.
     pub names: Interner,
     /// Mnemonics.
@@ -213,8 +213,8 @@ impl Module {
     }
 
     /// Adds an item at its place in the source.
-    pub fn push_item(&mut self, item: Item, origin: Origin) -> ItemId {
-        crate::table::push(&mut self.origins, origin);
+    pub fn push_item(&mut self, item: Item, origin: StmtSpan) -> ItemId {
+        crate::cow_vec::push(&mut self.origins, origin);
         self.items.push(item)
     }
 }

@@ -6,8 +6,8 @@
 use ptx_isa::{Selector, SpecialReg};
 
 use crate::constant::ConstValue;
+use crate::cow_vec::CowVec;
 use crate::entity::PrimaryMap;
-use crate::table::Table;
 use crate::{AddrId, EntityId, ImmId, LabelId, ListId, NameId, OperandRef, RegId, SymbolId, VarId};
 
 /// One operand.
@@ -141,7 +141,7 @@ impl OperandRange {
 /// Operands and the tables behind them.
 #[derive(Clone, Default, Debug)]
 pub struct OperandPool {
-    pub(crate) operands: Table<Operand>,
+    pub(crate) operands: CowVec<Operand>,
     pub(crate) lists: PrimaryMap<ListId, OperandRange>,
     pub(crate) addresses: PrimaryMap<AddrId, Address>,
     pub(crate) immediates: PrimaryMap<ImmId, Immediate>,

@@ -2,9 +2,9 @@
 //! the body before, and gives each its stretch.
 
 use crate::body::Body;
+use crate::cow_vec::ShareOp;
 use crate::decl::Declarations;
 use crate::operand::OperandPool;
-use crate::table::Step;
 
 impl Body {
     /// Bodies share their tables with those of as many bytes of source: few allocations, and little
@@ -12,7 +12,7 @@ impl Body {
     pub const SHARED_TEXT: usize = 1 << 14;
 
     /// An empty body with room for what `bytes` of source commonly hold.
-    pub fn with_room(bytes: usize) -> Body {
+    pub fn with_capacity(bytes: usize) -> Body {
         let mut body = Body::default();
         body.statements.rows.reserve(bytes / 34);
         body.origins.reserve(bytes / 34);
@@ -30,42 +30,42 @@ impl Body {
 
     /// Takes the body just read out, and leaves the room behind it for the next one. What is taken
     /// is empty until it is [shared](Self::share).
-    pub fn cut(&mut self) -> Body {
+    pub fn split_off(&mut self) -> Body {
         let mut body = Body {
             base: self.base,
             end: self.end,
             closed: self.closed,
             ..Body::default()
         };
-        body.step(self, Step::Cut);
+        body.step(self, ShareOp::Cut);
         body
     }
 
     /// Forgets everything and keeps the room.
     pub fn clear(&mut self) {
-        Body::default().step(self, Step::Clear);
+        Body::default().step(self, ShareOp::Clear);
     }
 
     /// Gives `bodies`, all that were [cut](Self::cut) off since the last time, their tables.
     pub fn share<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>) {
-        self.give(bodies, Step::Seal);
+        self.attach(bodies, ShareOp::Seal);
     }
 
     /// [`share`](Self::share) for the last time.
     pub fn finish<'b>(mut self, bodies: impl Iterator<Item = &'b mut Body>) {
-        self.give(bodies, Step::Finish);
+        self.attach(bodies, ShareOp::Finish);
     }
 
-    fn give<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>, step: Step) {
+    fn attach<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>, step: ShareOp) {
         let mut all = Body::default();
         all.step(self, step);
         for body in bodies {
-            body.step(&mut all, Step::Share);
+            body.step(&mut all, ShareOp::Share);
         }
     }
 
     /// Takes a step for each table.
-    fn step(&mut self, other: &mut Body, step: Step) {
+    fn step(&mut self, other: &mut Body, step: ShareOp) {
         self.statements.rows.step(&mut other.statements.rows, step);
         self.origins.step(&mut other.origins, step);
         self.insts.rows.step(&mut other.insts.rows, step);
@@ -83,7 +83,7 @@ impl Body {
 }
 
 impl OperandPool {
-    fn step(&mut self, other: &mut Self, step: Step) {
+    fn step(&mut self, other: &mut Self, step: ShareOp) {
         self.operands.step(&mut other.operands, step);
         self.lists.rows.step(&mut other.lists.rows, step);
         self.addresses.rows.step(&mut other.addresses.rows, step);
@@ -92,7 +92,7 @@ impl OperandPool {
 }
 
 impl Declarations {
-    fn step(&mut self, other: &mut Self, step: Step) {
+    fn step(&mut self, other: &mut Self, step: ShareOp) {
         self.decls.rows.step(&mut other.decls.rows, step);
         self.declarators.step(&mut other.declarators, step);
         self.attributes.step(&mut other.attributes, step);

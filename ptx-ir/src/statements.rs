@@ -72,7 +72,7 @@ impl<K: EntityId, V: Copy + PartialEq> InOrder<'_, K, V> {
 #[cold]
 #[inline(never)]
 fn above<K: EntityId>(edits: &Edits<K>, low: &mut u64, high: u64) -> Option<K> {
-    let id = edits.above(*low)?;
+    let id = edits.next_after(*low)?;
     let key = edits.key(id);
     if key >= high {
         return None;
@@ -85,7 +85,7 @@ fn above<K: EntityId>(edits: &Edits<K>, low: &mut u64, high: u64) -> Option<K> {
 #[cold]
 #[inline(never)]
 fn below<K: EntityId>(edits: &Edits<K>, low: u64, high: &mut u64) -> Option<K> {
-    let id = edits.below(*high)?;
+    let id = edits.prev_before(*high)?;
     let key = edits.key(id);
     if key <= low {
         return None;

@@ -1,6 +1,6 @@
 //! Conditions over an instruction as it is written: the only logic of the table.
 
-use crate::{SlotAssignment, TokenSet};
+use crate::{ModifierSet, SlotAssignment};
 
 /// What an operand may be asked.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -33,7 +33,7 @@ pub enum OperandTest {
     /// Does `.unified` follow it?
     Unified,
     /// A vector with `_` among its elements.
-    Partial,
+    HasDiscard,
     /// Is it floating point, or a vector that begins with that?
     Floating,
     /// Is it a register of bits, or a vector with one in it?
@@ -41,11 +41,11 @@ pub enum OperandTest {
     /// Is it a constant, or a vector of nothing else?
     Constant,
     /// Is it a constant of floating point that is not written as the bits of single precision?
-    Double,
+    NotF32Bits,
     /// Is it an integer, or a vector of nothing else?
     Integer,
     /// Is it a vector that begins with an integer and goes on with floating point?
-    Mixed,
+    IntThenFloat,
     /// Is it a texture, a sampler or a surface?
     Handle,
     /// Is it a vector of so many elements?
@@ -69,7 +69,7 @@ pub enum Cond {
     /// The slot of this index is filled.
     Filled(u8),
     /// The slot of this index holds one of these words.
-    Holds(u8, TokenSet),
+    Holds(u8, ModifierSet),
     /// The operand of this index is so.
     Operand(u8, OperandTest),
     /// The instruction is in a kernel.
@@ -83,7 +83,7 @@ pub trait Context {
     /// Whether the slot is filled.
     fn is_filled(&self, slot: usize) -> bool;
     /// Whether the slot holds one of the words.
-    fn holds(&self, slot: usize, words: TokenSet) -> bool;
+    fn holds(&self, slot: usize, words: ModifierSet) -> bool;
     /// Whether the operand is so.
     fn operand(&self, operand: usize, test: OperandTest) -> bool;
     /// Whether the instruction is in a kernel.

@@ -6,7 +6,7 @@ use crate::{Directive, Target, generated};
 /// Where a directive may stand.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
-pub enum Place {
+pub enum DirectivePosition {
     /// A statement of the module.
     Module,
     /// A statement of a function.
@@ -42,7 +42,7 @@ pub enum Ending {
 /// What the table knows of a directive.
 pub(crate) struct DirectiveFacts {
     pub(crate) section: &'static str,
-    pub(crate) places: &'static [Place],
+    pub(crate) places: &'static [DirectivePosition],
     pub(crate) ending: Ending,
     pub(crate) integers: Option<(u8, u8)>,
     pub(crate) since: PtxVersion,
@@ -63,12 +63,12 @@ impl Directive {
 
     /// Where it may stand.
     #[inline]
-    pub const fn places(self) -> &'static [Place] {
+    pub const fn places(self) -> &'static [DirectivePosition] {
         self.facts().places
     }
 
     /// Whether it may stand at `place`.
-    pub fn is_allowed_in(self, place: Place) -> bool {
+    pub fn is_allowed_in(self, place: DirectivePosition) -> bool {
         self.places().contains(&place)
     }
 
@@ -105,7 +105,7 @@ impl Directive {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Directive, Ending, Place};
+    use crate::{Directive, DirectivePosition, Ending};
 
     #[test]
     fn endings() {
@@ -126,7 +126,7 @@ mod tests {
         ] {
             assert_eq!(d.ending(), Ending::Semicolon, "{d}");
         }
-        assert!(Directive::Maxntid.is_allowed_in(Place::Entry));
-        assert!(!Directive::Maxntid.is_allowed_in(Place::Func));
+        assert!(Directive::Maxntid.is_allowed_in(DirectivePosition::Entry));
+        assert!(!Directive::Maxntid.is_allowed_in(DirectivePosition::Func));
     }
 }

@@ -5,7 +5,7 @@ use crate::{Access, Cond, Modifier};
 /// A word, fixed or in a slot.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Word {
+pub enum ModifierSource {
     /// Always this.
     Fixed(Modifier),
     /// What a slot says, or its default.
@@ -51,7 +51,7 @@ pub enum Control {
 /// Threads that execute an instruction together.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Group {
+pub enum ConvergenceScope {
     /// The threads of a warp that happen to be there: which they are is part of the result.
     Active,
     /// All threads of a warp.
@@ -83,7 +83,7 @@ pub enum Completion {
 /// A step in the life of an asynchronous operation.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Step {
+pub enum AsyncPhase {
     /// It begins.
     Start,
     /// It is put into a group.
@@ -97,19 +97,19 @@ pub enum Step {
 #[non_exhaustive]
 pub enum EffectKind {
     /// Memory accesses have this order.
-    Order(Word),
+    Order(ModifierSource),
     /// Memory accesses have this scope.
-    Scope(Word),
+    Scope(ModifierSource),
     /// Memory is reached this way.
     Proxy(Proxy),
     /// Control flow.
     Control(Control),
     /// All threads of the group execute it together.
-    Converge(Group),
+    Converge(ConvergenceScope),
     /// The lanes an operand names execute it together.
     Lanes(u8),
     /// An asynchronous operation.
-    Async(Completion, Step),
+    Async(Completion, AsyncPhase),
     /// Memory of the space is reached, which no operand addresses: through a tensor map or a descriptor.
     Memory(Access, Modifier),
     /// The carry flag is read.
@@ -127,7 +127,7 @@ pub enum EffectKind {
     /// One thread acts for all.
     OneThread,
     /// It must stay although it has no result.
-    Side,
+    SideEffect,
 }
 
 /// An effect, and when it happens.

@@ -5,9 +5,9 @@ use crate::{Cond, Marks, Modifier, ModifierClass, Operand, PtxVersion, TargetSet
 
 /// A set of modifiers, in the order in which the manual lists them.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
-pub struct TokenSet(pub(crate) u16);
+pub struct ModifierSet(pub(crate) u16);
 
-impl TokenSet {
+impl ModifierSet {
     /// Whether the set holds the modifier.
     #[inline]
     pub fn contains(self, modifier: Modifier) -> bool {
@@ -28,7 +28,7 @@ impl TokenSet {
     }
 }
 
-impl core::fmt::Debug for TokenSet {
+impl core::fmt::Debug for ModifierSet {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_set().entries(self.as_slice()).finish()
     }
@@ -39,7 +39,7 @@ impl core::fmt::Debug for TokenSet {
 pub struct Slot {
     pub(crate) name: &'static str,
     pub(crate) optional: bool,
-    pub(crate) words: TokenSet,
+    pub(crate) words: ModifierSet,
     pub(crate) sequences: &'static [&'static [Modifier]],
     pub(crate) default: Option<Modifier>,
 }
@@ -56,7 +56,7 @@ impl Slot {
     }
 
     /// The alternatives of one word.
-    pub const fn words(&self) -> TokenSet {
+    pub const fn words(&self) -> ModifierSet {
         self.words
     }
 
@@ -83,7 +83,7 @@ impl Slot {
 
 /// The first version and the targets that have something.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Floor {
+pub struct Availability {
     /// The first version.
     pub version: PtxVersion,
     /// The targets that have it.
@@ -92,7 +92,7 @@ pub struct Floor {
     pub text: &'static str,
 }
 
-impl Floor {
+impl Availability {
     /// Whether a module of this version and target has it.
     pub fn is_met(&self, version: PtxVersion, target: crate::Target) -> bool {
         self.version <= version && self.targets.contains(target)
@@ -116,20 +116,20 @@ pub enum RuleKind {
     /// It must not hold.
     Deny(Cond),
     /// Where the condition holds, one of the floors is needed.
-    Since(Cond, &'static [Floor]),
+    RequiresTarget(Cond, &'static [Availability]),
     /// Where the condition holds, it is refused from one of those versions on, on those targets.
-    Until(Cond, &'static [Floor]),
+    RemovedIn(Cond, &'static [Availability]),
     /// Where the condition holds, it is deprecated from one of those versions on, on those targets; what to write
     /// instead.
-    Deprecated(Cond, &'static [Floor], &'static str),
+    Deprecated(Cond, &'static [Availability], &'static str),
     /// Where the condition holds, the absence of the slot means the word.
     Default(u8, Modifier, Cond),
     /// At most one of the operands has the mark.
     AtMostOne(&'static [u8], Marks),
     /// Of two operands, where both are constants, the first is not larger than the second.
-    Limit(u8, u8),
+    Ordered(u8, u8),
     /// All instructions of a kernel agree in the slot; the flag makes it a warning.
-    Same(u8, bool),
+    MustAgree(u8, bool),
 }
 
 /// A rule of a form.
@@ -150,7 +150,7 @@ pub enum Cell {
     /// The slot is empty.
     Absent,
     /// One of these words.
-    Words(TokenSet),
+    Words(ModifierSet),
     /// What the slot of this index holds.
     Same(u8),
 }
@@ -163,7 +163,7 @@ pub struct Row {
     /// For each operand of the table its length: one number, or one for each type its column lists.
     pub lengths: &'static [&'static [u16]],
     /// From when and where: one of these is needed, unless there are none.
-    pub floors: &'static [Floor],
+    pub floors: &'static [Availability],
 }
 
 /// A table of legal combinations: one row must match.
@@ -185,8 +185,8 @@ pub struct Form {
     pub(crate) complete: bool,
     pub(crate) ptxas: bool,
     pub(crate) slots: &'static [u16],
-    pub(crate) accepted: TokenSet,
-    pub(crate) ignored: TokenSet,
+    pub(crate) accepted: ModifierSet,
+    pub(crate) ignored: ModifierSet,
     pub(crate) operands: &'static [Operand],
     pub(crate) rules: &'static [Rule],
     pub(crate) tables: &'static [Table],
@@ -232,7 +232,7 @@ impl Form {
     }
 
     /// Words that some slot takes.
-    pub const fn accepted(&self) -> TokenSet {
+    pub const fn accepted(&self) -> ModifierSet {
         self.accepted
     }
 
@@ -257,8 +257,8 @@ impl Form {
     }
 
     /// Whether the values of constants decide about it, not only their sort.
-    pub fn asks_for_values(&self) -> bool {
-        let limits = |r: &Rule| matches!(r.kind, RuleKind::Limit(..));
+    pub fn depends_on_immediates(&self) -> bool {
+        let limits = |r: &Rule| matches!(r.kind, RuleKind::Ordered(..));
         let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::FRACTION);
         self.operands.iter().any(ranges) || self.rules.iter().any(limits)
     }

@@ -38,7 +38,7 @@ pub(crate) fn bucket(hash: u64, buckets: usize) -> usize {
 
 /// The place of a hash among `slots` (a power of two) under the displacement of its bucket.
 #[inline]
-pub(crate) fn place(hash: u64, displacement: u16, slots: usize) -> usize {
+pub(crate) fn position(hash: u64, displacement: u16, slots: usize) -> usize {
     let spread =
         (hash as u32).wrapping_add((displacement as u32).wrapping_mul((hash >> 16) as u32 | 1));
     (spread >> 3) as usize & (slots - 1)

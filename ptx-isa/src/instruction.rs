@@ -1,7 +1,7 @@
 //! Instructions by name: an opcode and the fixed words after it.
 
 use crate::generated::instructions;
-use crate::{Floor, Form, Modifier, Opcode, Within};
+use crate::{Availability, Form, Modifier, Nesting, Opcode};
 
 /// A named instruction. Its name is an opcode and words that neither move nor vary: `cp.async.bulk.tensor`.
 #[derive(Copy, Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct Instruction {
     pub(crate) name: &'static str,
     pub(crate) opcode: Opcode,
     pub(crate) words: &'static [Modifier],
-    pub(crate) floors: &'static [Floor],
+    pub(crate) floors: &'static [Availability],
     pub(crate) forms: &'static [&'static Form],
 }
 
@@ -38,7 +38,7 @@ impl Instruction {
     }
 
     /// What the name itself needs, beyond what its forms need: one of these, unless there are none.
-    pub const fn floors(&self) -> &'static [Floor] {
+    pub const fn floors(&self) -> &'static [Availability] {
         self.floors
     }
 
@@ -63,7 +63,7 @@ impl Opcode {
         let forms = self.instructions().iter().flat_map(|i| i.forms());
         forms
             .flat_map(|f| f.operands())
-            .any(|o| o.within == Within::Parentheses)
+            .any(|o| o.within == Nesting::Parentheses)
     }
 }
 

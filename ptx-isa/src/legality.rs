@@ -1,30 +1,31 @@
 //! Whether an instruction is legal, why not, and from when and where on it is.
 
-use crate::bind::{Binding, bindings, operand_count};
-use crate::fit::Expected;
-use crate::judge::Judge;
+use crate::check_form::FormChecker;
+use crate::operand_binding::{Binding, bindings, operand_count};
+use crate::type_compat::Expected;
 use crate::{
-    Cond, Floor, Form, Instruction, Problem, Problems, PtxVersion, Request, RuleKind, Shape, Slot,
-    SlotAssignment, SpecialReg, Target, TargetSet, TokenSet, find_instruction,
+    Availability, Cond, Form, InstQuery, Instruction, ModifierSet, OperandShape, PtxVersion,
+    RuleKind, Slot, SlotAssignment, SpecialReg, Target, TargetSet, Violation, Violations,
+    find_instruction,
 };
 
 /// What an instruction needs of the version and the target.
 #[derive(Copy, Clone)]
-enum Need {
+enum Failure {
     /// One of these is met.
-    One(&'static [Floor]),
+    One(&'static [Availability]),
     /// None of these is met.
-    No(&'static [Floor]),
+    No(&'static [Availability]),
     /// The special register is there.
     Register(SpecialReg),
 }
 
-impl Need {
+impl Failure {
     /// The targets on which a version has it.
     fn targets(self, version: PtxVersion) -> TargetSet {
         match self {
-            Self::One(floors) => reached(floors, version),
-            Self::No(floors) => reached(floors, version).not(),
+            Self::One(floors) => satisfied(floors, version),
+            Self::No(floors) => satisfied(floors, version).not(),
             Self::Register(register) if register.since() <= version => {
                 register.target().map_or(TargetSet::ALL, TargetSet::from)
             }
@@ -37,7 +38,7 @@ impl Need {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Deprecation {
     /// The words that are deprecated; `None` where the whole instruction is.
-    pub words: Option<TokenSet>,
+    pub words: Option<ModifierSet>,
     /// Since this version.
     pub since: PtxVersion,
     /// What to write instead, after "write".
@@ -46,7 +47,7 @@ pub struct Deprecation {
 
 /// A form that takes the modifiers of an instruction, and what is wrong with the rest of it.
 #[derive(Clone, Debug)]
-pub struct Selection<'a> {
+pub struct FormMatch<'a> {
     /// The named instruction.
     pub instruction: &'static Instruction,
     /// The form.
@@ -56,11 +57,11 @@ pub struct Selection<'a> {
     /// What is written for its operands.
     pub operands: Binding<'a>,
     /// What is wrong whatever the version and the target.
-    pub problems: Problems,
+    pub problems: Violations,
     in_entry: bool,
 }
 
-impl<'a> Selection<'a> {
+impl<'a> FormMatch<'a> {
     /// The type that an operand of the form must have; `None` where any will do.
     pub fn expected(&self, operand: usize) -> Option<Expected> {
         let ty = self.form.operands().get(operand)?.ty;
@@ -70,10 +71,10 @@ impl<'a> Selection<'a> {
 
     /// The written modifiers without effect, counted like those of the request: doubled ones, and those that the
     /// assembler does not look at.
-    pub fn without_effect(&self) -> impl Iterator<Item = usize> {
+    pub fn redundant(&self) -> impl Iterator<Item = usize> {
         let fixed = self.instruction.words().len();
         let rest = 0..self.assignment.len();
-        rest.filter(|&i| self.assignment.is_idle(i))
+        rest.filter(|&i| self.assignment.is_redundant(i))
             .map(move |i| fixed + i)
     }
 
@@ -109,10 +110,10 @@ impl<'a> Selection<'a> {
     }
 
     /// What the word of an effect stands for: of a slot what fills it, else its default.
-    pub fn word(&self, word: crate::Word) -> Option<crate::Modifier> {
+    pub fn word(&self, word: crate::ModifierSource) -> Option<crate::Modifier> {
         match word {
-            crate::Word::Fixed(modifier) => Some(modifier),
-            crate::Word::Slot(slot) => {
+            crate::ModifierSource::Fixed(modifier) => Some(modifier),
+            crate::ModifierSource::Slot(slot) => {
                 let slot = usize::from(slot);
                 let written = self.assignment.word(slot);
                 written.or_else(|| self.form.slot(slot)?.default())
@@ -129,8 +130,8 @@ impl<'a> Selection<'a> {
             .map(|e| e.kind)
     }
 
-    fn judge(&self) -> Judge<'a, '_> {
-        Judge {
+    fn judge(&self) -> FormChecker<'a, '_> {
+        FormChecker {
             form: self.form,
             assignment: &self.assignment,
             binding: &self.operands,
@@ -139,27 +140,33 @@ impl<'a> Selection<'a> {
     }
 
     /// Calls `each` with all that the instruction needs.
-    fn each_need(&self, mut each: impl FnMut(Need)) {
+    fn each_need(&self, mut each: impl FnMut(Failure)) {
         let judge = self.judge();
         if !self.instruction.floors().is_empty() {
-            each(Need::One(self.instruction.floors()));
+            each(Failure::One(self.instruction.floors()));
         }
         for rule in self.form.rules() {
             match rule.kind {
-                RuleKind::Since(when, floors) if when.holds(&judge) => each(Need::One(floors)),
-                RuleKind::Until(when, floors) if when.holds(&judge) => each(Need::No(floors)),
+                RuleKind::RequiresTarget(when, floors) if when.holds(&judge) => {
+                    each(Failure::One(floors))
+                }
+                RuleKind::RemovedIn(when, floors) if when.holds(&judge) => {
+                    each(Failure::No(floors))
+                }
                 _ => {}
             }
         }
         for operand in 0..self.form.operands().len() {
             let written = self.operands.get(operand).map(|w| w.shape);
-            if let Some(Shape::Special(register) | Shape::SpecialVector(register)) = written {
-                each(Need::Register(register));
+            if let Some(OperandShape::Special(register) | OperandShape::SpecialVector(register)) =
+                written
+            {
+                each(Failure::Register(register));
             }
         }
         for table in self.form.tables() {
             if let Some(row) = judge.row(table).filter(|r| !r.floors.is_empty()) {
-                each(Need::One(row.floors));
+                each(Failure::One(row.floors));
             }
         }
     }
@@ -177,9 +184,9 @@ impl<'a> Selection<'a> {
         self.each_need(|need| {
             if !need.targets(version).contains(target) {
                 problems.add(match need {
-                    Need::One(floors) => Problem::Floor(floors),
-                    Need::No(floors) => Problem::Until(floors),
-                    Need::Register(register) => Problem::Register(register),
+                    Failure::One(floors) => Violation::Floor(floors),
+                    Failure::No(floors) => Violation::Until(floors),
+                    Failure::Register(register) => Violation::Register(register),
                 });
             }
         });
@@ -189,20 +196,20 @@ impl<'a> Selection<'a> {
 
 /// Why no form takes the modifiers of an instruction.
 #[derive(Copy, Clone, Debug)]
-pub struct Mismatch {
+pub struct NoForm {
     /// The form that comes nearest; none where there is no instruction of the name.
     pub form: Option<&'static Form>,
     /// What is wrong, said of that form.
-    pub problems: Problems,
+    pub problems: Violations,
 }
 
 /// The targets on which one of the floors is met.
-fn reached(floors: &[Floor], version: PtxVersion) -> TargetSet {
+fn satisfied(floors: &[Availability], version: PtxVersion) -> TargetSet {
     let met = floors.iter().filter(|f| f.version <= version);
     met.fold(TargetSet::NONE, |all, f| all.or(f.targets))
 }
 
-impl<'a> Request<'a> {
+impl<'a> InstQuery<'a> {
     /// The named instruction and the modifiers after its name.
     fn named(&self) -> Option<(&'static Instruction, &'a [crate::Modifier])> {
         let instruction = find_instruction(self.opcode, self.modifiers)?;
@@ -211,16 +218,16 @@ impl<'a> Request<'a> {
     }
 
     /// Every form that takes the modifiers, with the way to bind the operands that has the fewest problems.
-    pub fn candidates(&self) -> impl Iterator<Item = Selection<'a>> {
+    pub fn candidates(&self) -> impl Iterator<Item = FormMatch<'a>> {
         let named = self.named();
         let (operands, in_entry) = (self.operands, self.in_entry);
         let forms = named.map_or(&[][..], |(instruction, _)| instruction.forms());
         forms.iter().filter_map(move |&form| {
             let (instruction, rest) = named?;
-            let assignment = form.match_tolerant(rest)?;
-            let mut best: Option<Selection<'a>> = None;
+            let assignment = form.match_lenient(rest)?;
+            let mut best: Option<FormMatch<'a>> = None;
             for binding in bindings(form, operands) {
-                let judge = Judge {
+                let judge = FormChecker {
                     form,
                     assignment: &assignment,
                     binding: &binding,
@@ -232,7 +239,7 @@ impl<'a> Request<'a> {
                     .is_none_or(|b| problems.count() < b.problems.count());
                 if better {
                     let done = problems.is_empty();
-                    best = Some(Selection {
+                    best = Some(FormMatch {
                         instruction,
                         form,
                         assignment,
@@ -246,12 +253,12 @@ impl<'a> Request<'a> {
                 }
             }
             best.or_else(|| {
-                let mut problems = Problems::NONE;
+                let mut problems = Violations::NONE;
                 if form.is_complete() {
                     let (least, most) = operand_count(form);
-                    problems.add(Problem::Count(least, most));
+                    problems.add(Violation::Count(least, most));
                 }
-                Some(Selection {
+                Some(FormMatch {
                     instruction,
                     form,
                     assignment,
@@ -266,19 +273,19 @@ impl<'a> Request<'a> {
     /// The form that the instruction is: the first without problems on this version and target, else the one that
     /// comes nearest, with what is wrong. An error where no form takes the modifiers.
     #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    pub fn select(&self, version: PtxVersion, target: Target) -> Result<Selection<'a>, Mismatch> {
+    pub fn select(&self, version: PtxVersion, target: Target) -> Result<FormMatch<'a>, NoForm> {
         self.nearest(|selection| selection.add_floors(version, target))
     }
 
     /// [`select`](Self::select) whatever the version and the target.
     #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    pub fn select_anywhere(&self) -> Result<Selection<'a>, Mismatch> {
+    pub fn select_anywhere(&self) -> Result<FormMatch<'a>, NoForm> {
         self.nearest(|_| ())
     }
 
     #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    fn nearest(&self, add_floors: impl Fn(&mut Selection<'a>)) -> Result<Selection<'a>, Mismatch> {
-        let mut best: Option<(usize, Selection<'a>)> = None;
+    fn nearest(&self, add_floors: impl Fn(&mut FormMatch<'a>)) -> Result<FormMatch<'a>, NoForm> {
+        let mut best: Option<(usize, FormMatch<'a>)> = None;
         for mut selection in self.candidates() {
             let own = selection.problems.count();
             add_floors(&mut selection);
@@ -287,7 +294,7 @@ impl<'a> Request<'a> {
             }
             // A wrong number of operands is farther off than any wrong operand; a floor is nearest.
             let count = selection.problems.as_slice().first();
-            let far = matches!(count, Some(Problem::Count(..)));
+            let far = matches!(count, Some(Violation::Count(..)));
             let distance = usize::from(far) * 1000 + own * 10 + selection.problems.count();
             if best.as_ref().is_none_or(|(d, _)| distance < *d) {
                 best = Some((distance, selection));
@@ -298,22 +305,22 @@ impl<'a> Request<'a> {
     }
 
     /// Why no form takes the modifiers, said of the form that comes nearest.
-    fn modifier_problems(&self) -> Mismatch {
-        let mut best = Mismatch {
+    fn modifier_problems(&self) -> NoForm {
+        let mut best = NoForm {
             form: None,
-            problems: Problems::NONE,
+            problems: Violations::NONE,
         };
         let Some((instruction, rest)) = self.named() else {
-            best.problems.add(Problem::Instruction);
+            best.problems.add(Violation::Instruction);
             return best;
         };
         let fixed = instruction.words().len();
         let mut nearest = usize::MAX;
         for &form in instruction.forms() {
-            let mut problems = Problems::NONE;
+            let mut problems = Violations::NONE;
             for (i, &m) in rest.iter().enumerate() {
                 if !form.accepted().contains(m) && !form.ignores(m) {
-                    problems.add(Problem::Modifier(fixed + i));
+                    problems.add(Violation::Modifier(fixed + i));
                 }
             }
             for (i, slot) in form.slots().enumerate() {
@@ -321,21 +328,21 @@ impl<'a> Request<'a> {
                     slot.words().contains(*m) || slot.sequences().iter().any(|s| s.contains(m))
                 };
                 if !slot.is_optional() && !rest.iter().any(fills) {
-                    problems.add(Problem::Slot(i));
+                    problems.add(Violation::Slot(i));
                 }
             }
             if problems.is_empty() {
                 // All words are known and none is missing: one is doubled, or stands out of order.
-                problems.add(Problem::Modifier(fixed + rest.len().saturating_sub(1)));
+                problems.add(Violation::Modifier(fixed + rest.len().saturating_sub(1)));
             }
             // To write a word too many, or twice, is the smaller slip.
             let missing = problems.as_slice().iter();
-            let missing = missing.filter(|p| matches!(p, Problem::Slot(_))).count();
+            let missing = missing.filter(|p| matches!(p, Violation::Slot(_))).count();
             let distance = problems.count() + missing;
             if best.form.is_none() || distance < nearest {
                 nearest = distance;
                 let form = Some(form);
-                best = Mismatch { form, problems };
+                best = NoForm { form, problems };
             }
         }
         best

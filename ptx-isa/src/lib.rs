@@ -4,9 +4,9 @@
 //! [`Directive`], [`Target`]), each with its text and a look-up by text that allocates nothing. Facts about a word are
 //! methods of its enum.
 //!
-//! A [`Request`] describes an instruction as it is written. It answers which form it is ([`Request::select`]) or why
-//! it is none ([`Problem`]), and the other way round on which targets ([`Request::targets`]) and from which version on
-//! ([`Request::first_version`]) it is legal.
+//! A [`InstQuery`] describes an instruction as it is written. It answers which form it is ([`InstQuery::select`]) or why
+//! it is none ([`Violation`]), and the other way round on which targets ([`InstQuery::targets`]) and from which version on
+//! ([`InstQuery::first_version`]) it is legal.
 //!
 //! Everything is generated from the tables in the folder `isa` of this crate and checked in; there is neither a build
 //! script nor a procedural macro.
@@ -16,39 +16,39 @@
 extern crate std;
 
 #[macro_use]
-mod words;
+mod keyword_table;
 
-mod bind;
+mod check_form;
+mod check_operand;
 mod condition;
 pub mod describe;
 mod directive;
 mod effect;
-mod element;
-mod fit;
 mod form;
 mod generated;
 mod hash;
 mod instruction;
-mod judge;
 mod legality;
 mod matching;
 mod modifier;
 mod operand;
-mod problem;
+mod operand_binding;
+mod query;
 mod register;
 mod scalar;
 mod selector;
 mod space;
 mod target;
+mod type_compat;
 mod version;
-mod written;
+mod violation;
 
-pub use bind::{Binding, MAX_OPERANDS, operand_count};
 pub use condition::{Cond, Context, OperandTest};
-pub use directive::{Ending, Place};
-pub use effect::{Completion, Control, Effect, EffectKind, Group, Proxy, Step, Word};
-pub use fit::Expected;
-pub use form::{Cell, Floor, Form, Row, Rule, RuleKind, Slot, Table, TokenSet};
+pub use directive::{DirectivePosition, Ending};
+pub use effect::{
+    AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
+};
+pub use form::{Availability, Cell, Form, ModifierSet, Row, Rule, RuleKind, Slot, Table};
 pub use generated::class::ModifierClass;
 pub use generated::directive::Directive;
 pub use generated::modifier::Modifier;
@@ -59,12 +59,16 @@ pub use generated::space::StateSpace;
 pub use generated::target::Target;
 pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
-pub use legality::{Deprecation, Mismatch, Selection};
+pub use legality::{Deprecation, FormMatch, NoForm};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
-pub use operand::{Access, ImmRange, Length, Marks, Operand, Role, Size, Spaces, TypeExpr, Within};
-pub use problem::{OperandProblem, Problem, Problems};
+pub use operand::{
+    Access, ImmRange, Length, Marks, Nesting, Operand, Role, Size, Spaces, TypeExpr,
+};
+pub use operand_binding::{Binding, MAX_OPERANDS, operand_count};
+pub use query::{ActualOperand, InstQuery, OperandShape, TableKind};
 pub use scalar::{RegisterClass, TypeKind};
 pub use selector::Selector;
 pub use target::{Arch, TargetSet};
+pub use type_compat::Expected;
 pub use version::PtxVersion;
-pub use written::{Request, Shape, TableKind, Written};
+pub use violation::{OperandViolation, Violation, Violations};

@@ -4,7 +4,7 @@
 //! class (types, state spaces, layouts, …) are told apart by their order among themselves.
 
 use crate::generated::sets;
-use crate::{Cell, Form, Instruction, Modifier, Opcode, Row, Table, TokenSet, find_instruction};
+use crate::{Cell, Form, Instruction, Modifier, ModifierSet, Opcode, Row, Table, find_instruction};
 
 /// The most modifiers an instruction can have and still be matched; none in PTX comes near.
 pub const MAX_MODIFIERS: usize = 32;
@@ -46,7 +46,7 @@ impl SlotAssignment {
     }
 
     /// Whether the written modifier of an index fills no slot, or one that the same word fills already.
-    pub(crate) fn is_idle(&self, written: usize) -> bool {
+    pub(crate) fn is_redundant(&self, written: usize) -> bool {
         let slot = self.slot_of(written);
         let same = |i: &usize| {
             self.modifiers.get(*i) == self.modifiers.get(written) && self.slot_of(*i) == slot
@@ -91,7 +91,7 @@ impl SlotAssignment {
     }
 
     /// Whether a slot holds one of some words.
-    pub fn holds(&self, slot: usize, words: TokenSet) -> bool {
+    pub fn holds(&self, slot: usize, words: ModifierSet) -> bool {
         self.words(slot).any(|m| words.contains(m))
     }
 }
@@ -110,7 +110,7 @@ impl Form {
 
     /// Like [`match_modifiers`](Self::match_modifiers), but as lenient as the assembler: a modifier without effect may
     /// be there although no slot takes it, and some may be written twice.
-    pub fn match_tolerant(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
+    pub fn match_lenient(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
         if let Some(found) = self.match_modifiers(modifiers) {
             return Some(found);
         }
@@ -121,7 +121,7 @@ impl Form {
         let mut origin = [0u8; MAX_MODIFIERS];
         let mut count = 0;
         for (i, &m) in modifiers.iter().enumerate() {
-            if is_surplus(self, modifiers, i) {
+            if is_droppable(self, modifiers, i) {
                 continue;
             }
             *kept.get_mut(count)? = m;
@@ -169,7 +169,7 @@ impl Table {
 }
 
 /// Whether the modifier may be dropped: it repeats an earlier one harmlessly, or the form ignores it.
-fn is_surplus(form: &Form, modifiers: &[Modifier], index: usize) -> bool {
+fn is_droppable(form: &Form, modifiers: &[Modifier], index: usize) -> bool {
     let Some((&m, earlier)) = modifiers.get(..=index).and_then(|m| m.split_last()) else {
         return false;
     };
@@ -325,7 +325,7 @@ pub fn find_form(
         instruction
             .forms()
             .iter()
-            .find_map(|f| Some((instruction, *f, f.match_tolerant(rest)?)))
+            .find_map(|f| Some((instruction, *f, f.match_lenient(rest)?)))
     })
 }
 

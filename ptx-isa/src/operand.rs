@@ -11,7 +11,7 @@ pub enum Role {
     /// A register that is read, or a constant.
     Use,
     /// A register that is read and written.
-    Both,
+    ReadWrite,
     /// An address.
     Addr,
     /// A constant.
@@ -27,7 +27,7 @@ pub enum Role {
     /// The results of a call.
     Rets,
     /// The label of a list of targets or of a prototype.
-    Table,
+    LabelTable,
     /// A special register.
     Sreg,
 }
@@ -45,9 +45,9 @@ pub enum TypeExpr {
     /// Bits as wide as the type in a slot.
     Bits(u8),
     /// Twice as wide as the type in a slot.
-    Wide(u8),
+    DoubleWidth(u8),
     /// The register that holds the short type in a slot, in pairs.
-    Hold(u8),
+    Container(u8),
 }
 
 impl TypeExpr {
@@ -55,7 +55,10 @@ impl TypeExpr {
     pub const fn slot(self) -> Option<u8> {
         match self {
             Self::None | Self::Scalar(_) => None,
-            Self::Slot(slot) | Self::Bits(slot) | Self::Wide(slot) | Self::Hold(slot) => Some(slot),
+            Self::Slot(slot)
+            | Self::Bits(slot)
+            | Self::DoubleWidth(slot)
+            | Self::Container(slot) => Some(slot),
         }
     }
 }
@@ -76,13 +79,13 @@ pub enum Length {
     Table,
     /// As many registers as a thread of four warps holds of the result whose shape is in the slot: 64 rows, and as many
     /// columns as the number after the `n`.
-    Share(u8),
+    Fragment(u8),
 }
 
 /// Where in its comma-separated place an operand stands.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Within {
+pub enum Nesting {
     /// Alone.
     Whole,
     /// A part of an address in brackets.
@@ -106,9 +109,9 @@ pub enum Access {
     /// It is written.
     Write,
     /// It is read and written.
-    Update,
+    ReadWrite,
     /// It is read and written, indivisibly.
-    Atomic,
+    ReadModifyWrite,
 }
 
 /// The state spaces an address may lie in.
@@ -261,7 +264,7 @@ pub struct Operand {
     /// The comma-separated place it stands in, from zero, all optional places counted.
     pub place: u8,
     /// Where in its place.
-    pub within: Within,
+    pub within: Nesting,
     /// Whether it may be left out.
     pub optional: bool,
     /// What it is to its instruction.
@@ -287,7 +290,7 @@ pub struct Operand {
 }
 
 impl Operand {
-    pub(crate) const fn new(name: &'static str, place: u8, within: Within, role: Role) -> Self {
+    pub(crate) const fn new(name: &'static str, place: u8, within: Nesting, role: Role) -> Self {
         Self {
             name,
             place,

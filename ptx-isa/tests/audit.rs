@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use ptx_isa::{
-    Access, Cond, EffectKind, Form, Instruction, Marks, Operand, Role, Size, Spaces, Word,
+    Access, Cond, EffectKind, Form, Instruction, Marks, ModifierSource, Operand, Role, Size, Spaces,
 };
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/audit.txt");
@@ -44,14 +44,20 @@ fn row(form: &'static Form, out: &mut String) {
             writeln!(out, "    {name} {text}").ok();
         }
     };
-    line("writes", of(&[Role::Def, Role::Rets, Role::Both]));
-    let read = [Role::Use, Role::Both, Role::Addr, Role::Args, Role::Func];
+    line("writes", of(&[Role::Def, Role::Rets, Role::ReadWrite]));
+    let read = [
+        Role::Use,
+        Role::ReadWrite,
+        Role::Addr,
+        Role::Args,
+        Role::Func,
+    ];
     line("reads", of(&read));
     line(
         "names",
         of(&[
             Role::Label,
-            Role::Table,
+            Role::LabelTable,
             Role::Symbol,
             Role::Sreg,
             Role::Imm,
@@ -118,9 +124,9 @@ fn slot_name(form: &Form, slot: u8) -> String {
 }
 
 fn kind(form: &Form, kind: EffectKind) -> String {
-    let word = |word: Word| match word {
-        Word::Fixed(word) => word.text().to_string(),
-        Word::Slot(slot) => slot_name(form, slot),
+    let word = |word: ModifierSource| match word {
+        ModifierSource::Fixed(word) => word.text().to_string(),
+        ModifierSource::Slot(slot) => slot_name(form, slot),
         _ => String::new(),
     };
     match kind {

@@ -1,21 +1,21 @@
 //! What is legal and what is not, and from when and where on.
 
-use ptx_isa::Shape::{
-    Bracket, Float, Function, Integer, Kernel, Label, Pair, Register, RegisterVector, Sink,
+use ptx_isa::OperandShape::{
+    Bracket, Discard, F64, Function, Integer, Kernel, Label, Pair, Register, RegisterVector,
     Special, Variable, Vector,
 };
 use ptx_isa::{
-    Instruction, Modifier, Opcode, OperandProblem, Problem, PtxVersion, Request, ScalarType, Shape,
-    SpecialReg, StateSpace, Target, Written,
+    ActualOperand, InstQuery, Instruction, Modifier, Opcode, OperandShape, OperandViolation,
+    PtxVersion, ScalarType, SpecialReg, StateSpace, Target, Violation,
 };
 
 use ScalarType::*;
 
-const R: Shape<'static> = Register(B32);
-const D: Shape<'static> = Register(B64);
-const H: Shape<'static> = Register(B16);
-const P: Shape<'static> = Register(Pred);
-const AT: Shape<'static> = Bracket(&[Written::new(Register(U64))]);
+const R: OperandShape<'static> = Register(B32);
+const D: OperandShape<'static> = Register(B64);
+const H: OperandShape<'static> = Register(B16);
+const P: OperandShape<'static> = Register(Pred);
+const AT: OperandShape<'static> = Bracket(&[ActualOperand::new(Register(U64))]);
 
 fn words(name: &str) -> (Opcode, Vec<Modifier>) {
     let (opcode, rest) = name.split_once('.').unwrap_or((name, ""));
@@ -29,10 +29,10 @@ fn words(name: &str) -> (Opcode, Vec<Modifier>) {
 }
 
 /// Calls `judge` with an instruction.
-fn with<T>(name: &str, shapes: &[Shape<'_>], judge: impl FnOnce(&Request<'_>) -> T) -> T {
+fn with<T>(name: &str, shapes: &[OperandShape<'_>], judge: impl FnOnce(&InstQuery<'_>) -> T) -> T {
     let (opcode, modifiers) = words(name);
-    let operands: Vec<Written<'_>> = shapes.iter().map(|&s| Written::new(s)).collect();
-    judge(&Request {
+    let operands: Vec<ActualOperand<'_>> = shapes.iter().map(|&s| ActualOperand::new(s)).collect();
+    judge(&InstQuery {
         opcode,
         modifiers: &modifiers,
         operands: &operands,
@@ -40,7 +40,7 @@ fn with<T>(name: &str, shapes: &[Shape<'_>], judge: impl FnOnce(&Request<'_>) ->
     })
 }
 
-fn problems(name: &str, shapes: &[Shape<'_>]) -> Vec<Problem> {
+fn problems(name: &str, shapes: &[OperandShape<'_>]) -> Vec<Violation> {
     with(name, shapes, |request| {
         match request.select(PtxVersion::CURRENT, Target::Sm100a) {
             Ok(selection) => selection.problems.as_slice().to_vec(),
@@ -49,14 +49,14 @@ fn problems(name: &str, shapes: &[Shape<'_>]) -> Vec<Problem> {
     })
 }
 
-fn legal(name: &str, shapes: &[Shape<'_>]) {
+fn legal(name: &str, shapes: &[OperandShape<'_>]) {
     assert_eq!(problems(name, shapes), [], "{name} {shapes:?}");
 }
 
-fn operand(name: &str, shapes: &[Shape<'_>], index: usize, problem: OperandProblem) {
+fn operand(name: &str, shapes: &[OperandShape<'_>], index: usize, problem: OperandViolation) {
     let found = problems(name, shapes);
     assert!(
-        found.contains(&Problem::Operand(index, problem)),
+        found.contains(&Violation::Operand(index, problem)),
         "{name} {shapes:?}: {found:?}"
     );
 }
@@ -64,54 +64,58 @@ fn operand(name: &str, shapes: &[Shape<'_>], index: usize, problem: OperandProbl
 #[test]
 fn registers_and_constants() {
     legal("add.s32", &[R, Register(U32), Integer(-5)]);
-    legal("add.f32", &[Register(F32), R, Float(1.5)]);
+    legal("add.f32", &[Register(F32), R, F64(1.5)]);
     legal("add.u32", &[R, Function, Kernel]);
     operand(
         "add.f32",
         &[Register(F32), R, Integer(1)],
         2,
-        OperandProblem::Constant,
+        OperandViolation::Constant,
     );
-    operand("add.s32", &[R, R, Float(1.5)], 2, OperandProblem::Constant);
-    operand("add.s32", &[R, R, D], 2, OperandProblem::Type);
+    operand("add.s32", &[R, R, F64(1.5)], 2, OperandViolation::Constant);
+    operand("add.s32", &[R, R, D], 2, OperandViolation::Type);
     operand(
         "add.s32",
         &[Integer(1), R, R],
         0,
-        OperandProblem::NeedsRegister,
+        OperandViolation::NeedsRegister,
     );
-    operand("add.s32", &[Sink, R, R], 0, OperandProblem::Sink);
+    operand("add.s32", &[Discard, R, R], 0, OperandViolation::Sink);
     operand(
         "add.s32",
         &[R, Special(SpecialReg::Laneid), R],
         1,
-        OperandProblem::Kind,
+        OperandViolation::Kind,
     );
     operand(
         "add.rn.bf16",
-        &[H, H, Float(1.5)],
+        &[H, H, F64(1.5)],
         2,
-        OperandProblem::NeedsRegister,
+        OperandViolation::NeedsRegister,
     );
-    operand("bar.sync", &[Integer(16)], 0, OperandProblem::Constant);
-    operand("bar.sync", &[R, Integer(33)], 1, OperandProblem::Constant);
+    operand("bar.sync", &[Integer(16)], 0, OperandViolation::Constant);
+    operand("bar.sync", &[R, Integer(33)], 1, OperandViolation::Constant);
     legal("mul.wide.u16", &[R, H, H]);
-    operand("mul.wide.u16", &[H, H, H], 0, OperandProblem::Type);
+    operand("mul.wide.u16", &[H, H, H], 0, OperandViolation::Type);
     legal("bra", &[Label]);
-    operand("bra", &[R], 0, OperandProblem::Kind);
+    operand("bra", &[R], 0, OperandViolation::Kind);
     legal("mov.u32", &[R, Special(SpecialReg::Laneid)]);
 }
 
 #[test]
 fn signs_and_suffixes() {
-    let inverted = Written {
+    let inverted = ActualOperand {
         inverted: true,
-        ..Written::new(P)
+        ..ActualOperand::new(P)
     };
     for (name, first, legal) in [("and.pred", P, true), ("add.u32", R, false)] {
         let (opcode, modifiers) = words(name);
-        let operands = [Written::new(first), inverted, Written::new(first)];
-        let request = Request {
+        let operands = [
+            ActualOperand::new(first),
+            inverted,
+            ActualOperand::new(first),
+        ];
+        let request = InstQuery {
             opcode,
             modifiers: &modifiers,
             operands: &operands,
@@ -127,38 +131,51 @@ fn wider_registers() {
     legal("ld.u8", &[Register(U32), AT]);
     legal("ld.f32", &[D, AT]);
     legal("cvt.u32.u8", &[D, Register(U32)]);
-    operand("ld.u8", &[Register(F32), AT], 0, OperandProblem::Type);
-    operand("ld.f32", &[Register(U64), AT], 0, OperandProblem::Type);
-    operand("ld.u32", &[H, AT], 0, OperandProblem::Type);
-    operand("add.u32", &[D, R, R], 0, OperandProblem::Type);
+    operand("ld.u8", &[Register(F32), AT], 0, OperandViolation::Type);
+    operand("ld.f32", &[Register(U64), AT], 0, OperandViolation::Type);
+    operand("ld.u32", &[H, AT], 0, OperandViolation::Type);
+    operand("add.u32", &[D, R, R], 0, OperandViolation::Type);
 }
 
 #[test]
 fn vectors() {
-    let two = [Written::new(R), Written::new(R)];
-    let mixed = [Written::new(Register(U32)), Written::new(Register(F32))];
-    let sunk = [Written::new(Sink), Written::new(R)];
-    let sinks = [Written::new(Sink), Written::new(Sink)];
+    let two = [ActualOperand::new(R), ActualOperand::new(R)];
+    let mixed = [
+        ActualOperand::new(Register(U32)),
+        ActualOperand::new(Register(F32)),
+    ];
+    let sunk = [ActualOperand::new(Discard), ActualOperand::new(R)];
+    let sinks = [ActualOperand::new(Discard), ActualOperand::new(Discard)];
     legal("ld.v2.b32", &[Vector(&two), AT]);
     legal("ld.v2.b32", &[Vector(&sunk), AT]);
     legal("ld.v2.b32", &[RegisterVector(B32, 2), AT]);
     legal("mov.b64", &[Vector(&two), D]);
     legal("mov.b64", &[D, Vector(&two)]);
-    operand("ld.v2.b32", &[Vector(&mixed), AT], 0, OperandProblem::Type);
-    operand("ld.v2.b32", &[Vector(&sinks), AT], 0, OperandProblem::Sink);
+    operand(
+        "ld.v2.b32",
+        &[Vector(&mixed), AT],
+        0,
+        OperandViolation::Type,
+    );
+    operand(
+        "ld.v2.b32",
+        &[Vector(&sinks), AT],
+        0,
+        OperandViolation::Sink,
+    );
     operand(
         "ld.v4.b32",
         &[Vector(&two), AT],
         0,
-        OperandProblem::Length(4),
+        OperandViolation::Length(4),
     );
-    operand("ld.v2.b32", &[R, AT], 0, OperandProblem::Length(2));
-    operand("mov.b32", &[Vector(&two), R], 0, OperandProblem::Shape);
+    operand("ld.v2.b32", &[R, AT], 0, OperandViolation::Length(2));
+    operand("mov.b32", &[Vector(&two), R], 0, OperandViolation::Shape);
     // One register needs its braces.
-    let one = [Written::new(R)];
+    let one = [ActualOperand::new(R)];
     let shape = "ldmatrix.sync.aligned.m8n8.x1.shared.b16";
     legal(shape, &[Vector(&one), AT]);
-    operand(shape, &[R, AT], 0, OperandProblem::Length(1));
+    operand(shape, &[R, AT], 0, OperandViolation::Length(1));
 }
 
 #[test]
@@ -166,7 +183,7 @@ fn the_result_of_four_warps() {
     let name = |n: usize| format!("wgmma.mma_async.sync.aligned.m64n{n}k16.f16.f16.f16");
     for n in (8..=256).step_by(8) {
         for count in [n / 4 - 1, n / 4, n / 4 + 1] {
-            let d = vec![Written::new(R); count];
+            let d = vec![ActualOperand::new(R); count];
             let one = Integer(1);
             let operands = [Vector(&d), D, D, P, one, one, one, one];
             with(&name(n), &operands, |request| {
@@ -184,7 +201,11 @@ fn the_result_of_four_warps() {
 
 #[test]
 fn addresses() {
-    let variable = |space| Bracket(Box::leak(Box::new([Written::new(Variable(space, B8))])));
+    let variable = |space| {
+        Bracket(Box::leak(Box::new([ActualOperand::new(Variable(
+            space, B8,
+        ))])))
+    };
     legal("ld.b32", &[R, variable(StateSpace::Shared)]);
     legal("ld.shared.b32", &[R, variable(StateSpace::Shared)]);
     legal("ld.shared::cta.b32", &[R, variable(StateSpace::Shared)]);
@@ -194,42 +215,45 @@ fn addresses() {
         "ld.b32",
         &[R, variable(StateSpace::Const)],
         1,
-        OperandProblem::Space,
+        OperandViolation::Space,
     );
     operand(
         "ld.global.b32",
         &[R, variable(StateSpace::Shared)],
         1,
-        OperandProblem::Space,
+        OperandViolation::Space,
     );
     operand(
         "st.param.b32",
         &[variable(StateSpace::ParamEntry), R],
         0,
-        OperandProblem::Space,
+        OperandViolation::Space,
     );
     operand(
         "ld.b32",
-        &[R, Bracket(&[Written::new(Integer(64))])],
+        &[R, Bracket(&[ActualOperand::new(Integer(64))])],
         1,
-        OperandProblem::Space,
+        OperandViolation::Space,
     );
     operand(
         "ld.b32",
-        &[R, Bracket(&[Written::new(Register(F32))])],
+        &[R, Bracket(&[ActualOperand::new(Register(F32))])],
         1,
-        OperandProblem::Type,
+        OperandViolation::Type,
     );
-    operand("ld.b32", &[R, D], 1, OperandProblem::Shape);
-    legal("ld.local.b32", &[R, Bracket(&[Written::new(Integer(64))])]);
+    operand("ld.b32", &[R, D], 1, OperandViolation::Shape);
+    legal(
+        "ld.local.b32",
+        &[R, Bracket(&[ActualOperand::new(Integer(64))])],
+    );
 }
 
 #[test]
 fn optional_operands() {
     let policy = "ld.L2::cache_hint.b32";
     legal(policy, &[R, AT, D]);
-    operand(policy, &[R, AT], 2, OperandProblem::Missing);
-    operand("ld.b32", &[R, AT, D], 2, OperandProblem::Unexpected);
+    operand(policy, &[R, AT], 2, OperandViolation::Missing);
+    operand("ld.b32", &[R, AT, D], 2, OperandViolation::Unexpected);
     // Two places that may be left out are told apart by what stands in them.
     let copy = "cp.async.ca.shared.global";
     legal(copy, &[AT, AT, Integer(4)]);
@@ -245,38 +269,46 @@ fn optional_operands() {
     legal("bar.red.popc.u32", &[R, R, Integer(64), P]);
     assert_eq!(
         problems("bar.red.popc.u32", &[R, P]),
-        [Problem::Count(3, 4)]
+        [Violation::Count(3, 4)]
     );
     // Pairs.
     legal(
         "setp.eq.s32",
-        &[Pair(&[Written::new(P), Written::new(Sink)]), R, R],
+        &[
+            Pair(&[ActualOperand::new(P), ActualOperand::new(Discard)]),
+            R,
+            R,
+        ],
     );
     operand(
         "setp.eq.s32",
-        &[Pair(&[Written::new(Sink), Written::new(Sink)]), R, R],
+        &[
+            Pair(&[ActualOperand::new(Discard), ActualOperand::new(Discard)]),
+            R,
+            R,
+        ],
         0,
-        OperandProblem::Shape,
+        OperandViolation::Shape,
     );
     operand(
         "add.s32",
-        &[Pair(&[Written::new(R), Written::new(R)]), R, R],
+        &[Pair(&[ActualOperand::new(R), ActualOperand::new(R)]), R, R],
         0,
-        OperandProblem::Shape,
+        OperandViolation::Shape,
     );
 }
 
 #[test]
 fn modifiers() {
-    assert_eq!(problems("popc", &[R, R]), [Problem::Slot(0)]);
-    assert_eq!(problems("popc.b32.b64", &[R, R]), [Problem::Modifier(1)]);
+    assert_eq!(problems("popc", &[R, R]), [Violation::Slot(0)]);
+    assert_eq!(problems("popc.b32.b64", &[R, R]), [Violation::Modifier(1)]);
     assert_eq!(
         problems("popc.u32", &[R, R]).first(),
-        Some(&Problem::Modifier(0))
+        Some(&Violation::Modifier(0))
     );
     assert!(matches!(
         problems("setp.lo.s32", &[P, R, R])[..],
-        [Problem::Rule(_)]
+        [Violation::Rule(_)]
     ));
     assert!(matches!(problems("cvt.rn.u32.u32", &[R, R])[..], [_, ..]));
     // Without effect, and doubled without harm; but not where the word means something.
@@ -345,15 +377,15 @@ fn questions_agree() {
 /// Whatever is written, something is said, and in the terms of the form.
 #[test]
 fn answers_stay_within_the_form() {
-    let two = [Written::new(R), Written::new(Sink)];
-    let pair = [Written::new(P), Written::new(P)];
+    let two = [ActualOperand::new(R), ActualOperand::new(Discard)];
+    let pair = [ActualOperand::new(P), ActualOperand::new(P)];
     let shapes = [
         R,
         D,
         P,
         Integer(0),
-        Float(1.5),
-        Sink,
+        F64(1.5),
+        Discard,
         AT,
         Vector(&two),
         Pair(&pair),
@@ -363,15 +395,15 @@ fn answers_stay_within_the_form() {
     for instruction in Instruction::ALL {
         for count in 0..6 {
             for start in 0..shapes.len() {
-                let operands: Vec<Written<'_>> = (0..count)
-                    .map(|i| Written::new(shapes[(start + i * (start + 1)) % shapes.len()]))
+                let operands: Vec<ActualOperand<'_>> = (0..count)
+                    .map(|i| ActualOperand::new(shapes[(start + i * (start + 1)) % shapes.len()]))
                     .collect();
                 for form in instruction.forms() {
                     let mut modifiers = instruction.words().to_vec();
                     for slot in form.slots().filter(|s| !s.is_optional()) {
                         modifiers.extend(slot.words().as_slice().iter().take(1));
                     }
-                    let request = Request {
+                    let request = InstQuery {
                         opcode: instruction.opcode(),
                         modifiers: &modifiers,
                         operands: &operands,
@@ -382,9 +414,9 @@ fn answers_stay_within_the_form() {
                     };
                     for problem in found.problems.as_slice() {
                         match *problem {
-                            Problem::Operand(i, _) => assert!(i < found.form.operands().len()),
-                            Problem::Slot(i) => assert!(i < found.form.slot_count()),
-                            Problem::Count(least, most) => {
+                            Violation::Operand(i, _) => assert!(i < found.form.operands().len()),
+                            Violation::Slot(i) => assert!(i < found.form.slot_count()),
+                            Violation::Count(least, most) => {
                                 assert!(least <= most && !(least..=most).contains(&count));
                             }
                             _ => {}

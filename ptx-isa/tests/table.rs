@@ -44,8 +44,10 @@ fn indices_lie_within_their_form() {
         let (slots, operands) = (form.slot_count(), form.operands().len());
         assert_eq!(form.slots().len(), slots);
         for operand in form.operands() {
-            if let TypeExpr::Slot(s) | TypeExpr::Bits(s) | TypeExpr::Wide(s) | TypeExpr::Hold(s) =
-                operand.ty
+            if let TypeExpr::Slot(s)
+            | TypeExpr::Bits(s)
+            | TypeExpr::DoubleWidth(s)
+            | TypeExpr::Container(s) = operand.ty
             {
                 let slot = form.slot(s.into()).expect("a slot");
                 let words = slot.words().as_slice();
@@ -88,7 +90,7 @@ fn indices_lie_within_their_form() {
         for rule in form.rules() {
             match rule.kind {
                 RuleKind::Require(a, b) => [a, b].iter().for_each(|c| slots_of(c, slots, operands)),
-                RuleKind::Deny(c) | RuleKind::Since(c, _) | RuleKind::Until(c, _) => {
+                RuleKind::Deny(c) | RuleKind::RequiresTarget(c, _) | RuleKind::RemovedIn(c, _) => {
                     slots_of(&c, slots, operands)
                 }
                 _ => {}

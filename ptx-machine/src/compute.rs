@@ -2,10 +2,10 @@
 
 use ptx_analysis::fold::{Folded, Operation, Video, conversion, fold};
 use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::{Facts, MemoryAccess, Place, Space, Usage};
-use ptx_ir::shape::{ShapeKey, Shapes};
+use ptx_ir::facts::{Facts, MemoryAccess, RegAccess, RegLane, Space};
+use ptx_ir::operand_shape::{ShapeKey, Shapes};
 use ptx_ir::{EntityId, InstId, Operand};
-use ptx_isa::{Modifier, Opcode, Proxy, Request, ScalarType, TypeKind};
+use ptx_isa::{InstQuery, Modifier, Opcode, Proxy, ScalarType, TypeKind};
 
 use crate::hash::Hash;
 use crate::machine::{Machine, ones};
@@ -31,7 +31,7 @@ impl<'a> Machine<'a> {
         {
             let modifiers: Vec<Modifier> = signature.modifiers().collect();
             key.read(|operands, in_entry| {
-                let request = Request {
+                let request = InstQuery {
                     opcode,
                     modifiers: &modifiers,
                     operands,
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
         let signature = self.facts.module().signature(body.insts.get(inst)?.sig);
         let opcode = signature.opcode()?;
         let modifiers: Vec<Modifier> = signature.modifiers().collect();
-        let parts: Vec<(Operand, Usage)> = f.parts().collect();
+        let parts: Vec<(Operand, RegAccess)> = f.parts().collect();
         let accesses: Vec<MemoryAccess> = f.memory().collect();
         let mut sources = Vec::new();
         for (operand, _) in parts.iter().filter(|(_, u)| u.reads()) {
@@ -149,7 +149,7 @@ impl<'a> Machine<'a> {
                     let start = access.map_or(0, start);
                     values.push(value.wrapping_add(start).into());
                 }
-                _ if f.usage(index).is_some_and(Usage::reads) => {
+                _ if f.usage(index).is_some_and(RegAccess::reads) => {
                     self.read(*operand, &mut values);
                 }
                 _ => continue,
@@ -167,7 +167,7 @@ impl<'a> Machine<'a> {
         &self,
         opcode: Opcode,
         modifiers: &[Modifier],
-        parts: &[(Operand, Usage)],
+        parts: &[(Operand, RegAccess)],
         f: &Facts<'a>,
     ) -> Option<Folded> {
         let pool = &self.facts.body().pool;
@@ -185,13 +185,13 @@ impl<'a> Machine<'a> {
             };
             match (usage, operand) {
                 (_, operand) if selects(&operand) => return None,
-                (Usage::Write, _) => {}
-                (Usage::Read, Operand::Vector(list)) => {
+                (RegAccess::Write, _) => {}
+                (RegAccess::Read, Operand::Vector(list)) => {
                     for &part in pool.list(list) {
                         operands.push(self.scalar(part));
                     }
                 }
-                (Usage::Read, operand) => operands.push(self.scalar(operand)),
+                (RegAccess::Read, operand) => operands.push(self.scalar(operand)),
                 _ => return None,
             }
         }
@@ -204,8 +204,8 @@ impl<'a> Machine<'a> {
         })
     }
 
-    fn store_folded(&mut self, folded: &Folded, parts: &[(Operand, Usage)], f: &Facts<'a>) {
-        let results = parts.iter().filter(|(_, usage)| *usage == Usage::Write);
+    fn store_folded(&mut self, folded: &Folded, parts: &[(Operand, RegAccess)], f: &Facts<'a>) {
+        let results = parts.iter().filter(|(_, usage)| *usage == RegAccess::Write);
         for (nth, (operand, _)) in results.enumerate() {
             match operand {
                 Operand::Vector(list) => {
@@ -240,7 +240,7 @@ impl<'a> Machine<'a> {
     /// A load of bytes into registers; false where it is more than that.
     fn load(
         &mut self,
-        parts: &[(Operand, Usage)],
+        parts: &[(Operand, RegAccess)],
         accesses: &[MemoryAccess],
         ty: &Option<ScalarType>,
         f: &Facts<'a>,
@@ -250,7 +250,7 @@ impl<'a> Machine<'a> {
         };
         let plain = matches!(access.proxy, Proxy::Generic | Proxy::ReadOnly);
         let space = matches!(access.space, Space::State(_) | Space::Generic);
-        let [(target, Usage::Write), (address, Usage::Read), ..] = parts else {
+        let [(target, RegAccess::Write), (address, RegAccess::Read), ..] = parts else {
             return false;
         };
         let targets = match target {
@@ -259,7 +259,7 @@ impl<'a> Machine<'a> {
         };
         let bytes = u64::from(ty.bits() / 8);
         let whole = access.bytes == Some(bytes * targets.len() as u64);
-        let scalar = !matches!(target, Operand::Reg(r) if self.variables.of(Place { register: *r, lane: None }).len() > 1);
+        let scalar = !matches!(target, Operand::Reg(r) if self.variables.of(RegLane { register: *r, lane: None }).len() > 1);
         if !(plain && space && whole && scalar && access.offset.is_some() && parts.len() == 2) {
             return false;
         }
@@ -274,7 +274,12 @@ impl<'a> Machine<'a> {
     }
 
     /// Puts what an instruction stores, or what nobody knows, where it writes.
-    fn change_memory(&mut self, hash: Hash, parts: &[(Operand, Usage)], accesses: &[MemoryAccess]) {
+    fn change_memory(
+        &mut self,
+        hash: Hash,
+        parts: &[(Operand, RegAccess)],
+        accesses: &[MemoryAccess],
+    ) {
         let written = accesses.iter().filter(|a| a.writes());
         for access in written.filter(|a| a.base.is_some()) {
             let base = access.base.unwrap_or(Operand::Absent);
@@ -285,8 +290,13 @@ impl<'a> Machine<'a> {
             let bytes = access.bytes.unwrap_or(64).min(256);
             let mut data = Vec::new();
             // A store says what it stores.
-            if let ([_], [(Operand::Address(_), Usage::Read), (source, Usage::Read)]) =
-                (accesses, parts)
+            if let (
+                [_],
+                [
+                    (Operand::Address(_), RegAccess::Read),
+                    (source, RegAccess::Read),
+                ],
+            ) = (accesses, parts)
                 && access.bytes.is_some()
             {
                 let mut values = Vec::new();

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use ptx_analysis::variables::Variables;
-use ptx_ir::facts::{Flow, FunctionFacts, Place, Targets};
-use ptx_ir::shape::{BodyTypes, SymbolTypes};
+use ptx_analysis::reg_lanes::Variables;
+use ptx_ir::facts::{Flow, FunctionFacts, RegLane, Targets};
+use ptx_ir::operand_shape::{BodyTypes, SymbolTypes};
 use ptx_ir::{FuncId, InstId, LabelId, Operand, Statement};
 
 use crate::hash::Hash;
@@ -19,9 +19,9 @@ pub enum End {
     /// The function did.
     Done,
     /// There were too many steps.
-    Tired,
+    StepLimit,
     /// The next instruction is not understood, or may do anything.
-    Lost,
+    Unknown,
 }
 
 /// What a run did that others can see.
@@ -42,7 +42,7 @@ impl Trace {
         let same = pairs.clone().all(|(a, b)| a.0 == b.0);
         let whole = self.end == rewritten.end && self.effects.len() == rewritten.effects.len();
         let ended = match self.end {
-            End::Tired => rewritten.effects.len() >= self.effects.len(),
+            End::StepLimit => rewritten.effects.len() >= self.effects.len(),
             _ => whole && rewritten.steps <= self.steps,
         };
         same && ended
@@ -88,7 +88,7 @@ impl<'a> Machine<'a> {
         let widths: Vec<u16> = (0..variables.len() as u32)
             .map(|v| variables.class(body, v).map_or(64, |c| c.bits()))
             .collect();
-        let place = |register| Place {
+        let place = |register| RegLane {
             register,
             lane: None,
         };
@@ -190,7 +190,7 @@ impl<'a> Machine<'a> {
     pub fn run(&mut self, most: usize) -> Trace {
         let mut trace = Trace {
             effects: Vec::new(),
-            end: End::Tired,
+            end: End::StepLimit,
             steps: 0,
         };
         let mut at = 0;
@@ -211,7 +211,7 @@ impl<'a> Machine<'a> {
                 Some(_) => Some(at + 1),
             };
             let Some(next) = next else {
-                trace.end = End::Lost;
+                trace.end = End::Unknown;
                 return trace;
             };
             at = next;
@@ -283,7 +283,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Writes a register, or an element of one.
-    pub(crate) fn write(&mut self, place: Place, bits: u128) {
+    pub(crate) fn write(&mut self, place: RegLane, bits: u128) {
         let mut bits = bits;
         for variable in self.variables.of(place) {
             let width = self.width(variable);

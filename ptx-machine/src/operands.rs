@@ -1,7 +1,7 @@
 //! What operands are worth.
 
 use ptx_ir::constant::ConstKind;
-use ptx_ir::facts::Place;
+use ptx_ir::facts::RegLane;
 use ptx_ir::{Operand, SymbolKind};
 use ptx_isa::StateSpace;
 
@@ -21,7 +21,7 @@ pub(crate) fn window(space: StateSpace) -> u64 {
 
 impl Machine<'_> {
     /// The value of a register, or of an element of one.
-    pub(crate) fn register(&self, place: Place) -> u128 {
+    pub(crate) fn register(&self, place: RegLane) -> u128 {
         let mut bits = 0;
         let mut shift = 0;
         for variable in self.variables.of(place) {
@@ -78,10 +78,12 @@ impl Machine<'_> {
         match operand {
             Operand::Reg(register) => {
                 let lane = None;
-                self.register(Place { register, lane })
+                self.register(RegLane { register, lane })
             }
             Operand::Lane(selector, at) => match (pool.get(at), selector.element()) {
-                (Operand::Reg(register), lane @ Some(_)) => self.register(Place { register, lane }),
+                (Operand::Reg(register), lane @ Some(_)) => {
+                    self.register(RegLane { register, lane })
+                }
                 (inner, _) => Hash::new(selector.bits().into())
                     .wide(self.scalar(inner))
                     .bits(),

@@ -53,7 +53,7 @@ fn both_come_to_the_same_state() {
                 program.text
             );
         }
-        done += usize::from(trace.end != End::Tired || steps < 200);
+        done += usize::from(trace.end != End::StepLimit || steps < 200);
         stores += usize::from(!trace.effects.is_empty());
     }
     assert!(done > 1500 && stores > 500, "{done} {stores}");

@@ -4,11 +4,11 @@ use alloc::format;
 use alloc::string::String;
 use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{
-    Body, Code, EntityId, Inst, Origin, Scope, ScopeId, Severity, SigId, Span, Statement,
+    Body, Code, EntityId, Inst, Scope, ScopeId, Severity, SigId, Span, Statement, StmtSpan,
 };
 use ptx_isa::{Directive, Modifier};
 
-use crate::parser::{Parser, Step};
+use crate::parser::{ParseResult, Parser};
 
 /// How reading a body ended.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ impl Parser<'_> {
                 let message = String::from("this body is not closed");
                 self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
             }
-            self.trouble.doubt_braces();
+            self.trouble.brace_mismatch();
             while self.scope != ScopeId::new(0) {
                 self.leave_scope();
             }
@@ -41,7 +41,7 @@ impl Parser<'_> {
         self.body.end = (self.last - open) as u32;
         self.close_scope(ScopeId::new(0));
         self.settle_labels();
-        let body = self.body.cut();
+        let body = self.body.split_off();
         self.in_body = false;
         body
     }
@@ -157,13 +157,13 @@ impl Parser<'_> {
     #[inline(always)]
     pub(crate) fn push(&mut self, s: Statement, start: usize, end: usize) -> ptx_ir::StmtId {
         let base = self.body.base as usize;
-        let origin = Origin::new(Span::at(start - base, end - base), self.trivia.comment);
+        let origin = StmtSpan::new(Span::at(start - base, end - base), self.trivia.comment);
         self.body.push_statement(s, origin)
     }
 
     /// What to do with a statement that was read, or not.
     #[inline]
-    pub(crate) fn finish_statement(&mut self, start: usize, step: Step<()>) {
+    pub(crate) fn finish_statement(&mut self, start: usize, step: ParseResult<()>) {
         if let Err(d) = step {
             self.fail_statement(start, *d);
         }
@@ -179,7 +179,7 @@ impl Parser<'_> {
                 let message = String::from("a block cannot be guarded");
                 let d = self.error(Code::UnexpectedToken, start, end, message);
                 self.report(d.with_help("guard each instruction, or branch around the block"));
-                self.trouble.doubt_braces();
+                self.trouble.brace_mismatch();
                 self.scratch.truncate(mark);
                 self.opaque_statement(start, end);
                 return Ok(());
@@ -193,7 +193,7 @@ impl Parser<'_> {
     }
 
     /// `@p` or `@!p`: pushes the predicate and says whether it is negated.
-    fn guard(&mut self) -> Step<bool> {
+    fn guard(&mut self) -> ParseResult<bool> {
         self.take(1);
         let negated = self.eat(b'!');
         let (start, end) = self.ident("a predicate register behind `@`")?;
@@ -262,7 +262,7 @@ impl Parser<'_> {
 
     /// Reads an instruction whose opcode is next; its guard's predicate is on the scratch stack.
     #[inline(always)]
-    fn instruction(&mut self, start: usize, mark: usize, guard: Option<bool>) -> Step<()> {
+    fn instruction(&mut self, start: usize, mark: usize, guard: Option<bool>) -> ParseResult<()> {
         let at = self.pos;
         let sig = match self.known_mnemonic() {
             Some(sig) => sig,
@@ -295,7 +295,13 @@ impl Parser<'_> {
 
     /// Reads the operands of an instruction and its `;`.
     #[inline(always)]
-    fn operands(&mut self, start: usize, mark: usize, sig: SigId, guard: Option<bool>) -> Step<()> {
+    fn operands(
+        &mut self,
+        start: usize,
+        mark: usize,
+        sig: SigId,
+        guard: Option<bool>,
+    ) -> ParseResult<()> {
         let lists = self.takes_lists(sig);
         if self.eat(b';') {
             self.push_instruction(start, mark, sig, guard);
@@ -343,7 +349,7 @@ impl Parser<'_> {
         sig: SigId,
         guard: Option<bool>,
         expected: &str,
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         let whole = self.src[self.last..self.pos].contains(&b'\n') || self.at_end();
         self.missing_semicolon(expected)?;
         if whole {

@@ -9,8 +9,8 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, Modifier, ScalarType, StateSpace, TypeKind};
 
-use crate::names::{Meaning, RangeKind};
-use crate::parser::{Parser, Step};
+use crate::parser::{ParseResult, Parser};
+use crate::scope::{Meaning, RangeKind};
 
 /// What stands before the names of a declaration or parameter.
 #[derive(Copy, Clone)]
@@ -90,7 +90,7 @@ impl Parser<'_> {
     }
 
     /// A whole declaration, its `;` included.
-    pub(crate) fn declaration(&mut self) -> Step<DeclId> {
+    pub(crate) fn declaration(&mut self) -> ParseResult<DeclId> {
         let mut s = Specifiers::EMPTY;
         while s.ty.is_none() {
             self.specifier(&mut s)?;
@@ -144,7 +144,7 @@ impl Parser<'_> {
     }
 
     /// One word before the names: linkage, space, attribute, alignment, vector, type.
-    pub(crate) fn specifier(&mut self, s: &mut Specifiers) -> Step<()> {
+    pub(crate) fn specifier(&mut self, s: &mut Specifiers) -> ParseResult<()> {
         let Some(word) = self.dot_word() else {
             return Err(self.unexpected("a state space or a type"));
         };
@@ -215,7 +215,7 @@ impl Parser<'_> {
     }
 
     /// `( .managed, .unified(1, 2) )`
-    pub(crate) fn attributes(&mut self) -> Step<TableRange> {
+    pub(crate) fn attributes(&mut self) -> ParseResult<TableRange> {
         self.expect(b'(', "`(` behind `.attribute`")?;
         let mut found: Vec<Attribute> = Vec::new();
         loop {
@@ -255,7 +255,7 @@ impl Parser<'_> {
     }
 
     /// One name with its range, dimensions and initialiser.
-    fn declarator(&mut self, id: DeclId, decl: &VarDecl) -> Step<()> {
+    fn declarator(&mut self, id: DeclId, decl: &VarDecl) -> ParseResult<()> {
         let (start, end) = self.ident("a name")?;
         let name = self.intern(start, end);
         let mut count = Operand::Absent;
@@ -285,7 +285,7 @@ impl Parser<'_> {
     }
 
     /// The `n` of `name<n>`.
-    fn count_value(&mut self, count: Operand, start: usize) -> Step<u32> {
+    fn count_value(&mut self, count: Operand, start: usize) -> ParseResult<u32> {
         let value = match count {
             Operand::Small(n) => Some(n as i64),
             Operand::Imm(id) => self.pool().immediate(id).and_then(|i| i.value.as_int()),
@@ -415,7 +415,7 @@ impl Parser<'_> {
     }
 
     /// `[4][]`, as a range of the pool.
-    pub(crate) fn dimensions(&mut self) -> Step<ptx_ir::OperandRange> {
+    pub(crate) fn dimensions(&mut self) -> ParseResult<ptx_ir::OperandRange> {
         let mark = self.scratch.len();
         self.blanks();
         while self.peek() == b'[' {
@@ -431,7 +431,7 @@ impl Parser<'_> {
         Ok(self.range_from(mark))
     }
 
-    fn dimension(&mut self) -> Step<Operand> {
+    fn dimension(&mut self) -> ParseResult<Operand> {
         self.take(1);
         self.blanks();
         if self.eat(b']') {
@@ -443,7 +443,7 @@ impl Parser<'_> {
     }
 
     /// What stands behind `=`: braces may nest, without recursion here.
-    fn initialiser(&mut self) -> Step<Operand> {
+    fn initialiser(&mut self) -> ParseResult<Operand> {
         let mut open: Vec<usize> = Vec::new();
         loop {
             self.blanks();
@@ -481,7 +481,7 @@ impl Parser<'_> {
 
     /// One value: a constant, a symbol with an offset, `generic(x)`, `0xFF(x)`, `field = value`.
     #[inline]
-    fn initial_value(&mut self) -> Step<Operand> {
+    fn initial_value(&mut self) -> ParseResult<Operand> {
         if self.peek().is_ascii_digit() || !self.at_ident() {
             let value = self.constant()?;
             if matches!(self.peek(), b',' | b'}' | b';') {
@@ -512,7 +512,7 @@ impl Parser<'_> {
         self.at_ident() && &self.src[self.pos..self.token_end()] != b"WARP_SZ"
     }
 
-    fn symbol_value(&mut self) -> Step<Operand> {
+    fn symbol_value(&mut self) -> ParseResult<Operand> {
         let (start, end) = self.take_ident();
         self.blanks();
         let base = match self.peek() {
@@ -545,7 +545,7 @@ impl Parser<'_> {
     }
 
     /// The value of a field of an opaque type: a number or a word of the language.
-    fn field_value(&mut self) -> Step<Operand> {
+    fn field_value(&mut self) -> ParseResult<Operand> {
         if self.at_name() {
             let (start, end) = self.take_ident();
             return Ok(Operand::Name(self.intern(start, end)));

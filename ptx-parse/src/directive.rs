@@ -8,9 +8,9 @@ use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, NameId, Operand, Prototype,
     Span, Statement,
 };
-use ptx_isa::{Directive, Ending, Place};
+use ptx_isa::{Directive, DirectivePosition, Ending};
 
-use crate::parser::{Parser, Step};
+use crate::parser::{ParseResult, Parser};
 
 impl Parser<'_> {
     /// The directive that begins at this dot, without taking it.
@@ -42,7 +42,7 @@ impl Parser<'_> {
     }
 
     /// A directive statement of a body.
-    pub(crate) fn body_directive(&mut self, start: usize) -> Step<()> {
+    pub(crate) fn body_directive(&mut self, start: usize) -> ParseResult<()> {
         // Line information is every other line of some files: it is tried first.
         let loc = Directive::Loc.text().as_bytes();
         if self.src[start..].starts_with(loc) && matches!(self.peek_at(loc.len()), b' ' | b'\t') {
@@ -52,7 +52,7 @@ impl Parser<'_> {
         let Some(directive) = self.directive_here() else {
             return Err(self.wrong_directive("in a function"));
         };
-        if directive.is_allowed_in(Place::Label) && !self.behind_label() {
+        if directive.is_allowed_in(DirectivePosition::Label) && !self.behind_label() {
             let message = format!("`{directive}` needs a label before it, which names it");
             let end = self.pos + directive.text().len();
             return Err(self.error(Code::MisplacedDirective, self.pos, end, message));
@@ -75,7 +75,9 @@ impl Parser<'_> {
                 self.push(Statement::Decl(id), start, self.last);
                 Ok(())
             }
-            _ if directive.is_allowed_in(Place::Body) || directive.is_allowed_in(Place::Label) => {
+            _ if directive.is_allowed_in(DirectivePosition::Body)
+                || directive.is_allowed_in(DirectivePosition::Label) =>
+            {
                 self.take(directive.text().len());
                 let stmt = self.directive_args(directive)?;
                 self.end_directive(directive)?;
@@ -95,7 +97,7 @@ impl Parser<'_> {
     }
 
     /// The end of a directive as the language wants it.
-    pub(crate) fn end_directive(&mut self, directive: Directive) -> Step<()> {
+    pub(crate) fn end_directive(&mut self, directive: Directive) -> ParseResult<()> {
         if directive.ending() != Ending::Semicolon {
             return Ok(());
         }
@@ -107,7 +109,7 @@ impl Parser<'_> {
     }
 
     /// The arguments of a directive other than `.loc`, up to its end.
-    pub(crate) fn directive_args(&mut self, directive: Directive) -> Step<DirectiveStmt> {
+    pub(crate) fn directive_args(&mut self, directive: Directive) -> ParseResult<DirectiveStmt> {
         let mark = self.scratch.len();
         match directive {
             Directive::Version => self.version_args()?,
@@ -148,7 +150,7 @@ impl Parser<'_> {
     }
 
     /// Integers and strings, as many as there are: for directives newer than those known whole.
-    fn mixed_args(&mut self) -> Step<()> {
+    fn mixed_args(&mut self) -> ParseResult<()> {
         let mut seen = self.trivia;
         let next = scan::skip_trivia(self.src, self.pos, &mut seen);
         if !matches!(scan::peek(self.src, next), b'0'..=b'9' | b'"') {
@@ -168,14 +170,14 @@ impl Parser<'_> {
     }
 
     /// An integer literal pushed as an argument.
-    pub(crate) fn number_arg(&mut self) -> Step<()> {
+    pub(crate) fn number_arg(&mut self) -> ParseResult<()> {
         let number = self.integer()?;
         self.scratch.push(number);
         Ok(())
     }
 
     /// An integer literal or `WARP_SZ`; no expression, as directives and dimensions take none.
-    pub(crate) fn integer(&mut self) -> Step<Operand> {
+    pub(crate) fn integer(&mut self) -> ParseResult<Operand> {
         self.blanks();
         let mut len = 0;
         let mut value = 0i32;
@@ -205,7 +207,7 @@ impl Parser<'_> {
     }
 
     /// The literal at `start..end`, which may have a sign before it.
-    pub(crate) fn integer_literal(&mut self, start: usize, end: usize) -> Step<Operand> {
+    pub(crate) fn integer_literal(&mut self, start: usize, end: usize) -> ParseResult<Operand> {
         let read = constant::read_expression(&self.src[..end], start, 1);
         match read.value {
             Ok(value) if read.end == end && value.as_int().is_some() => {
@@ -224,7 +226,7 @@ impl Parser<'_> {
         }
     }
 
-    fn string_arg(&mut self) -> Step<()> {
+    fn string_arg(&mut self) -> ParseResult<()> {
         self.blanks();
         if self.peek() == b'"' {
             let (end, closed) = scan::string_end(self.src, self.pos);
@@ -238,12 +240,12 @@ impl Parser<'_> {
         Err(self.unexpected("a string"))
     }
 
-    fn name_arg(&mut self, expected: &str) -> Step<NameId> {
+    fn name_arg(&mut self, expected: &str) -> ParseResult<NameId> {
         let (start, end) = self.ident(expected)?;
         Ok(self.intern(start, end))
     }
 
-    fn name_args(&mut self) -> Step<()> {
+    fn name_args(&mut self) -> ParseResult<()> {
         loop {
             let name = self.name_arg("a target")?;
             self.scratch.push(Operand::Name(name));
@@ -254,7 +256,7 @@ impl Parser<'_> {
     }
 
     /// Names that mean something, `N<5>` for five of them.
-    fn table_args(&mut self) -> Step<()> {
+    fn table_args(&mut self) -> ParseResult<()> {
         loop {
             let (start, end) = self.ident("a name")?;
             if self.eat_ahead(b'<') {
@@ -274,7 +276,7 @@ impl Parser<'_> {
     }
 
     /// `major.minor`
-    fn version_args(&mut self) -> Step<()> {
+    fn version_args(&mut self) -> ParseResult<()> {
         self.blanks();
         let start = self.pos;
         let digits = |mut at: usize| {
@@ -306,7 +308,7 @@ impl Parser<'_> {
     }
 
     /// `.loc file line column [, function_name label[+n], inlined_at file line column]`
-    fn loc(&mut self, start: usize) -> Step<()> {
+    fn loc(&mut self, start: usize) -> ParseResult<()> {
         let mark = self.scratch.len();
         for _ in 0..3 {
             self.number_arg()?;
@@ -330,7 +332,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn keyword(&mut self, word: &str) -> Step<()> {
+    fn keyword(&mut self, word: &str) -> ParseResult<()> {
         self.blanks();
         if self.at_ident() {
             let (start, end) = self.take_ident();
@@ -345,7 +347,7 @@ impl Parser<'_> {
 
     /// A label of a debug section, or a section, with an offset: its name is not looked up, as it
     /// may stand anywhere in the file.
-    pub(crate) fn debug_name(&mut self) -> Step<Operand> {
+    pub(crate) fn debug_name(&mut self) -> ParseResult<Operand> {
         self.blanks();
         let base = match self.dot_word() {
             Some(word) => {
@@ -389,13 +391,13 @@ impl Parser<'_> {
             ),
         };
         let d = Diagnostic::error(code, Span::at(start, end), message);
-        if !self.is_spoiled(start) {
+        if !self.is_cascading(start) {
             self.forget_statement_before(start);
             self.report(d.with_help("remove it"));
         }
         // A `}` before it may not be the end.
         if !self.in_body {
-            self.trouble.drift();
+            self.trouble.desync();
         }
         self.take(1);
     }

@@ -5,14 +5,14 @@ use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{self, Trivia};
 use ptx_ir::{
     Binding, Code, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Interface, Item,
-    NameId, Operand, Origin, Param, Pointer, ScopeId, Span, Statement, Symbol, SymbolId,
+    NameId, Operand, Param, Pointer, ScopeId, Span, Statement, StmtSpan, Symbol, SymbolId,
     SymbolKind, TableRange, TypeName, Var,
 };
-use ptx_isa::{Directive, Place, StateSpace, TypeKind};
+use ptx_isa::{Directive, DirectivePosition, StateSpace, TypeKind};
 
 use crate::declaration::{Specifiers, space};
-use crate::names::Meaning;
-use crate::parser::{Parser, Step};
+use crate::parser::{ParseResult, Parser};
+use crate::scope::Meaning;
 
 impl Parser<'_> {
     /// A function or kernel whose linkage, if any, begins here.
@@ -40,7 +40,7 @@ impl Parser<'_> {
     /// A block without a header: its statements are read all the same.
     pub(crate) fn headless_function(&mut self, start: usize) {
         self.excuse_all();
-        self.trouble.spoil(start + 1);
+        self.trouble.poison(start + 1);
         self.names.open_scope();
         let id = self.module.functions.push(Function::EMPTY);
         self.define(
@@ -64,7 +64,7 @@ impl Parser<'_> {
     }
 
     /// The declaration of a function inside a body. It belongs to the tables of the module.
-    pub(crate) fn inner_function(&mut self, start: usize) -> Step<()> {
+    pub(crate) fn inner_function(&mut self, start: usize) -> ParseResult<()> {
         let mut function = Function::EMPTY;
         let id = self.module.functions.next_id();
         let depth = self.names.depth();
@@ -118,7 +118,7 @@ impl Parser<'_> {
         if let Some(place) = self.module.functions.get_mut(id) {
             *place = function;
         }
-        let origin = Origin::new(Span::at(start, self.last.max(start)), comment);
+        let origin = StmtSpan::new(Span::at(start, self.last.max(start)), comment);
         self.module.push_item(Item::Function(id), origin);
     }
 
@@ -126,17 +126,17 @@ impl Parser<'_> {
     #[cold]
     fn end_wrong_header(&mut self, start: usize) {
         self.excuse_names(start, self.last);
-        self.lose_name(false);
-        self.lose_name(true);
-        self.trouble.doubt_braces();
+        self.note_lost_decl(false);
+        self.note_lost_decl(true);
+        self.trouble.brace_mismatch();
         if self.peek_body() {
-            self.trouble.spoil(self.pos + 1);
+            self.trouble.poison(self.pos + 1);
         }
     }
 
     /// A declaration without its `;`, if the next item begins here. The assembler asks none of a
     /// `.func`.
-    fn missing_end(&mut self, kind: FunctionKind) -> Step<()> {
+    fn missing_end(&mut self, kind: FunctionKind) -> ParseResult<()> {
         let end = (self.pos, self.trivia);
         self.blanks();
         if kind == FunctionKind::Func && (self.peek() == b'.' || self.at_end()) {
@@ -148,7 +148,7 @@ impl Parser<'_> {
         }
         self.missing_semicolon("`{` or `;`")?;
         // Statements of the body may follow.
-        self.trouble.doubt_braces();
+        self.trouble.brace_mismatch();
         Ok(())
     }
 
@@ -219,7 +219,7 @@ impl Parser<'_> {
         id: FuncId,
         function: &mut Function,
         name_at: &mut (usize, usize),
-    ) -> Step<()> {
+    ) -> ParseResult<()> {
         loop {
             let Some(word) = self.dot_word() else {
                 return Err(self.unexpected("`.entry` or `.func`"));
@@ -281,8 +281,8 @@ impl Parser<'_> {
             self.bind_returns(first);
         }
         let place = match function.kind {
-            FunctionKind::Entry => Place::Entry,
-            FunctionKind::Func => Place::Func,
+            FunctionKind::Entry => DirectivePosition::Entry,
+            FunctionKind::Func => DirectivePosition::Func,
         };
         self.params_and_directives(&mut function.interface, place)
     }
@@ -302,7 +302,7 @@ impl Parser<'_> {
 
     /// The interface of a prototype: `(results) _ (parameters) directives`. Its parameters go to
     /// the tables of the module, and their names mean nothing.
-    pub(crate) fn prototype(&mut self) -> Step<Interface> {
+    pub(crate) fn prototype(&mut self) -> ParseResult<Interface> {
         let mut interface = Interface::default();
         let in_body = core::mem::replace(&mut self.in_body, false);
         let binds = core::mem::replace(&mut self.binds_params, false);
@@ -312,7 +312,7 @@ impl Parser<'_> {
         step.map(|()| interface)
     }
 
-    fn prototype_parts(&mut self, interface: &mut Interface) -> Step<()> {
+    fn prototype_parts(&mut self, interface: &mut Interface) -> ParseResult<()> {
         self.blanks();
         if self.peek() == b'(' {
             interface.has_returns = true;
@@ -323,10 +323,14 @@ impl Parser<'_> {
             return Err(self.unexpected("`_` in place of the function's name"));
         }
         self.take(1);
-        self.params_and_directives(interface, Place::Prototype)
+        self.params_and_directives(interface, DirectivePosition::Prototype)
     }
 
-    fn params_and_directives(&mut self, interface: &mut Interface, place: Place) -> Step<()> {
+    fn params_and_directives(
+        &mut self,
+        interface: &mut Interface,
+        place: DirectivePosition,
+    ) -> ParseResult<()> {
         if self.eat_ahead(b'(') {
             self.pos -= 1;
             interface.has_params = true;
@@ -336,7 +340,11 @@ impl Parser<'_> {
     }
 
     /// Directives between the parameters and the body.
-    fn interface_directives(&mut self, interface: &mut Interface, place: Place) -> Step<()> {
+    fn interface_directives(
+        &mut self,
+        interface: &mut Interface,
+        place: DirectivePosition,
+    ) -> ParseResult<()> {
         let start = self.module.interface_directives.len() as u32;
         let mut len = 0;
         loop {
@@ -356,7 +364,9 @@ impl Parser<'_> {
                 return Err(self.wrong_directive("here"));
             };
             if !directive.is_allowed_in(place) {
-                if directive.is_allowed_in(Place::Module) || Self::begins_declaration(directive) {
+                if directive.is_allowed_in(DirectivePosition::Module)
+                    || Self::begins_declaration(directive)
+                {
                     // The next item: the end of this one is missing.
                     (self.pos, self.trivia) = mark;
                     break;
@@ -374,7 +384,7 @@ impl Parser<'_> {
     }
 
     /// `( parameter, … )`
-    fn params(&mut self) -> Step<TableRange> {
+    fn params(&mut self) -> ParseResult<TableRange> {
         self.take(1);
         let start = self.module.params.len() as u32;
         if !self.eat(b')') {
@@ -394,7 +404,7 @@ impl Parser<'_> {
         })
     }
 
-    fn param(&mut self) -> Step<Param> {
+    fn param(&mut self) -> ParseResult<Param> {
         let mut s = Specifiers::EMPTY;
         let mut ptr = None;
         let mut late_align = Operand::Absent;
@@ -446,7 +456,7 @@ impl Parser<'_> {
             align: s.align,
             vector: s.vector,
             ty,
-            late_align,
+            trailing_align: late_align,
             ptr,
             name,
             binding,
@@ -476,7 +486,7 @@ impl Parser<'_> {
     }
 
     /// What follows `.ptr`.
-    fn pointer(&mut self) -> Step<Pointer> {
+    fn pointer(&mut self) -> ParseResult<Pointer> {
         let mut pointer = Pointer {
             space: None,
             opaque: None,

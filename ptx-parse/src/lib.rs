@@ -12,21 +12,21 @@ extern crate alloc;
 extern crate std;
 
 mod body;
+mod cascade;
 mod declaration;
 mod directive;
-mod excuse;
 mod function;
-mod items;
 mod mnemonic;
-mod names;
+mod module;
+mod name_resolution;
 mod operand;
 mod parser;
-mod recover;
-mod resolve;
+mod recovery;
+mod scope;
 mod section;
 pub mod suggest;
-mod trouble;
-mod words;
+mod suppressed_names;
+mod swar;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

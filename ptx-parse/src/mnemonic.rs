@@ -7,8 +7,8 @@ use ptx_ir::lex::scan::{self, class, is};
 use ptx_ir::{Code, Diagnostic, EntityId, SigId, Span};
 use ptx_isa::Opcode;
 
-use crate::parser::{Parser, SigFacts, Step};
-use crate::words::{before_blank, load, low};
+use crate::parser::{ParseResult, Parser, SigFacts};
+use crate::swar::{before_blank, load, low};
 
 /// The mnemonics used last, by their text of at most 24 bytes.
 pub(crate) struct MnemonicCache {
@@ -105,7 +105,7 @@ impl Parser<'_> {
 
     /// The mnemonic that begins here.
     #[inline(never)]
-    pub(crate) fn mnemonic(&mut self) -> Step<SigId> {
+    pub(crate) fn mnemonic(&mut self) -> ParseResult<SigId> {
         let start = self.pos;
         let key = Key::read(self.src, start);
         let mut end = scan::ident_end(self.src, start);
@@ -170,7 +170,7 @@ impl Parser<'_> {
     /// A mnemonic with blanks before some of its dots: they are joined. The words of an instruction's
     /// name cannot be set apart, others can.
     #[cold]
-    fn spaced_mnemonic(&mut self, start: usize, end: usize) -> Step<SigId> {
+    fn spaced_mnemonic(&mut self, start: usize, end: usize) -> ParseResult<SigId> {
         let mut text = self.src[start..end].to_vec();
         let mut apart = None;
         while let Some(word) = self.dot_word() {
@@ -217,7 +217,7 @@ impl Parser<'_> {
             d.help = nearest.map(|n| format!("did you mean `{n}`?"));
             return self.report_unless_spoiled(start, d);
         }
-        if self.is_spoiled(start) {
+        if self.is_cascading(start) {
             return;
         }
         let signature_opcode = signature.opcode();

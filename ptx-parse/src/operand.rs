@@ -9,13 +9,13 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Address, AddressForm, Code, Immediate, NameId, Operand, Selector};
 use ptx_isa::Opcode;
 
-use crate::parser::{Parser, Step};
+use crate::parser::{ParseResult, Parser};
 
 impl Parser<'_> {
     /// One operand of an instruction. `lists` says whether the instruction takes argument lists in
     /// parentheses, which otherwise open a constant expression; only the `first` operand can be `_`.
     #[inline]
-    pub(crate) fn operand(&mut self, lists: bool, first: bool) -> Step<Operand> {
+    pub(crate) fn operand(&mut self, lists: bool, first: bool) -> ParseResult<Operand> {
         if let Some(register) = self.numbered_name() {
             return match self.peek() {
                 b',' | b';' => Ok(register),
@@ -46,7 +46,7 @@ impl Parser<'_> {
     }
 
     /// `!p`, `-a`, or a constant with such a sign.
-    fn negated(&mut self) -> Step<Operand> {
+    fn negated(&mut self) -> ParseResult<Operand> {
         let negation = if self.peek() == b'!' {
             Operand::Not
         } else {
@@ -69,7 +69,7 @@ impl Parser<'_> {
     }
 
     /// A name, a number or `_`: what may stand in a vector or list.
-    pub(crate) fn element(&mut self) -> Step<Operand> {
+    pub(crate) fn element(&mut self) -> ParseResult<Operand> {
         self.blanks();
         if let Some(register) = self.numbered_name() {
             return match self.peek() {
@@ -90,7 +90,7 @@ impl Parser<'_> {
         }
     }
 
-    fn named_element(&mut self) -> Step<Operand> {
+    fn named_element(&mut self) -> ParseResult<Operand> {
         let (start, end) = self.take_ident();
         if self.is_constant_name(start, end) {
             self.pos = start;
@@ -100,7 +100,7 @@ impl Parser<'_> {
         self.named_rest(name)
     }
 
-    fn named_rest(&mut self, name: Operand) -> Step<Operand> {
+    fn named_rest(&mut self, name: Operand) -> ParseResult<Operand> {
         let name = self.component(name)?;
         self.blanks();
         match self.peek() {
@@ -116,7 +116,7 @@ impl Parser<'_> {
 
     /// `.x`, `.b0` behind a name.
     #[inline]
-    fn component(&mut self, operand: Operand) -> Step<Operand> {
+    fn component(&mut self, operand: Operand) -> ParseResult<Operand> {
         let b = self.peek();
         if b != b'.' && b > b' ' && b != b'/' {
             return Ok(operand);
@@ -128,7 +128,7 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn selected(&mut self, operand: Operand, word: &[u8]) -> Step<Operand> {
+    fn selected(&mut self, operand: Operand, word: &[u8]) -> ParseResult<Operand> {
         match Selector::from_text(&word[1..]) {
             Some(selector) => {
                 self.take(word.len());
@@ -152,7 +152,7 @@ impl Parser<'_> {
 
     /// `p|q`: the bar is next. Only the first operand of an instruction can be a pair, of a name,
     /// `_` or a vector with a name or `_`.
-    pub(crate) fn pair(&mut self, first: Operand) -> Step<Operand> {
+    pub(crate) fn pair(&mut self, first: Operand) -> ParseResult<Operand> {
         let paired = matches!(
             first,
             Operand::Reg(_)
@@ -182,7 +182,7 @@ impl Parser<'_> {
     }
 
     /// `{a, b, c}`
-    fn vector(&mut self) -> Step<Operand> {
+    fn vector(&mut self) -> ParseResult<Operand> {
         let mark = self.scratch.len();
         self.take(1);
         loop {
@@ -197,7 +197,7 @@ impl Parser<'_> {
     }
 
     /// `(a, b)`
-    fn list(&mut self) -> Step<Operand> {
+    fn list(&mut self) -> ParseResult<Operand> {
         let mark = self.scratch.len();
         self.take(1);
         if !self.eat(b')') {
@@ -215,7 +215,7 @@ impl Parser<'_> {
     }
 
     /// `[a]`, `[a+4]`, `[map, {c0, c1}]`, with what may follow it.
-    fn bracket(&mut self) -> Step<Operand> {
+    fn bracket(&mut self) -> ParseResult<Operand> {
         self.take(1);
         let first = self.bracket_part()?;
         let operand = if self.eat(b']') {
@@ -261,7 +261,7 @@ impl Parser<'_> {
         Ok(operand)
     }
 
-    fn unified(&mut self) -> Step<bool> {
+    fn unified(&mut self) -> ParseResult<bool> {
         let b = self.peek();
         if b == b';' || b == b',' {
             return Ok(false);
@@ -277,7 +277,7 @@ impl Parser<'_> {
     }
 
     #[inline]
-    fn bracket_part(&mut self) -> Step<Operand> {
+    fn bracket_part(&mut self) -> ParseResult<Operand> {
         self.blanks();
         let named = match self.numbered_name() {
             None if self.at_ident() => {
@@ -304,7 +304,7 @@ impl Parser<'_> {
         }
     }
 
-    fn bracket_part_rest(&mut self, base: Operand) -> Step<Operand> {
+    fn bracket_part_rest(&mut self, base: Operand) -> ParseResult<Operand> {
         let base = self.component(base)?;
         self.blanks();
         match self.peek() {
@@ -316,7 +316,7 @@ impl Parser<'_> {
 
     /// `+ constant` behind a base.
     #[inline]
-    fn offset(&mut self, base: Operand, form: AddressForm) -> Step<Operand> {
+    fn offset(&mut self, base: Operand, form: AddressForm) -> ParseResult<Operand> {
         self.take(1);
         self.blanks();
         if self.at_ident() && self.peek() != b'W' {
@@ -352,7 +352,7 @@ impl Parser<'_> {
     }
 
     /// `a[4]`, `a[r]`, `a[r+4]`: the bracket is next.
-    fn index(&mut self, base: Operand) -> Step<Operand> {
+    fn index(&mut self, base: Operand) -> ParseResult<Operand> {
         self.take(1);
         let offset = self.bracket_part()?;
         self.expect(b']', "`]` behind an index")?;
@@ -368,7 +368,7 @@ impl Parser<'_> {
 
     /// A literal or a constant expression.
     #[inline]
-    pub(crate) fn constant(&mut self) -> Step<Operand> {
+    pub(crate) fn constant(&mut self) -> ParseResult<Operand> {
         self.blanks();
         if let Some((value, len)) = self.small_integer() {
             self.take(len);
@@ -418,7 +418,7 @@ impl Parser<'_> {
     }
 
     #[inline(never)]
-    fn expression(&mut self) -> Step<Operand> {
+    fn expression(&mut self) -> ParseResult<Operand> {
         let start = self.pos;
         let read = constant::read_expression(self.src, start, self.limits.nesting);
         let value = match read.value {

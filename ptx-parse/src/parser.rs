@@ -10,19 +10,19 @@ use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Body, BodyId, Code, Diagnostic, Item, LabelId, Limits, Module, NameId, Opaque, Operand,
-    OperandPool, Origin, ScopeId, Severity, SigId, Span, SymbolId,
+    OperandPool, ScopeId, Severity, SigId, Span, StmtSpan, SymbolId,
 };
 
 use crate::Parsed;
-use crate::excuse::Excuses;
-use crate::items::HeaderState;
+use crate::cascade::Trouble;
 use crate::mnemonic::MnemonicCache;
-use crate::names::Names;
-use crate::resolve::Forward;
-use crate::trouble::Trouble;
+use crate::module::HeaderState;
+use crate::name_resolution::Forward;
+use crate::scope::Names;
+use crate::suppressed_names::Excuses;
 
 /// A step of the grammar, or what was wrong with the text.
-pub(crate) type Step<T> = Result<T, Box<Diagnostic>>;
+pub(crate) type ParseResult<T> = Result<T, Box<Diagnostic>>;
 
 /// What the parser asks of a mnemonic.
 #[derive(Copy, Clone)]
@@ -90,7 +90,7 @@ impl<'s> Parser<'s> {
             trivia: Trivia::default(),
             limits,
             module: Module::with_source(source),
-            body: Body::with_room(src.len().min(Body::SHARED_TEXT)),
+            body: Body::with_capacity(src.len().min(Body::SHARED_TEXT)),
             waiting: (0, 0),
             in_body: false,
             header: HeaderState::Empty,
@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
             mentions: Default::default(),
         };
         let id = self.module.opaques.push(opaque);
-        let origin = Origin::new(Span::at(0, len.min(i32::MAX as usize)), false);
+        let origin = StmtSpan::new(Span::at(0, len.min(i32::MAX as usize)), false);
         self.module.push_item(Item::Opaque(id), origin);
     }
 
@@ -161,7 +161,7 @@ impl<'s> Parser<'s> {
     pub(crate) fn finish(mut self) -> Parsed {
         self.foreign_bytes();
         let mut diagnostics = core::mem::take(&mut self.diagnostics);
-        self.late_names(&mut diagnostics);
+        self.used_before_decl(&mut diagnostics);
         diagnostics.sort_by_key(|d| d.span.start);
         let (mut module, body, waiting) = self.into_tables();
         body.finish(module.bodies.values_mut().skip(waiting));
@@ -264,7 +264,7 @@ impl<'s> Parser<'s> {
 
     /// Takes `byte` or fails; `expected` names it for a person.
     #[inline]
-    pub(crate) fn expect(&mut self, byte: u8, expected: &str) -> Step<()> {
+    pub(crate) fn expect(&mut self, byte: u8, expected: &str) -> ParseResult<()> {
         if self.eat(byte) {
             Ok(())
         } else {
@@ -288,7 +288,7 @@ impl<'s> Parser<'s> {
     }
 
     /// Takes an identifier after blanks, or fails.
-    pub(crate) fn ident(&mut self, expected: &str) -> Step<(usize, usize)> {
+    pub(crate) fn ident(&mut self, expected: &str) -> ParseResult<(usize, usize)> {
         self.blanks();
         if self.at_ident() {
             Ok(self.take_ident())

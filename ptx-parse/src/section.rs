@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 use ptx_ir::lex::Lexer;
-use ptx_ir::{Item, Operand, Origin, Section, SectionEntry, Span};
+use ptx_ir::{Item, Operand, Section, SectionEntry, Span, StmtSpan};
 use ptx_isa::ScalarType;
 
-use crate::parser::{Parser, Step};
+use crate::parser::{ParseResult, Parser};
 
 impl Parser<'_> {
     /// `.section .name { … }`; the directive is taken, `start` is its dot.
@@ -15,12 +15,12 @@ impl Parser<'_> {
             self.report_unless_spoiled(start, *d);
             self.scratch.clear();
             let end = self.closing_brace();
-            self.trouble.drift();
+            self.trouble.desync();
             self.opaque_item(start, end);
         }
     }
 
-    fn section_parts(&mut self, start: usize) -> Step<()> {
+    fn section_parts(&mut self, start: usize) -> ParseResult<()> {
         let Some(word) = self.dot_word() else {
             return Err(self.unexpected("the name of a section, such as `.debug_info`"));
         };
@@ -32,12 +32,12 @@ impl Parser<'_> {
         self.section_entries(&mut entries)?;
         entries.shrink_to_fit();
         let id = self.module.sections.push(Section { name, entries });
-        let origin = Origin::new(Span::at(start, self.pos), self.trivia.comment);
+        let origin = StmtSpan::new(Span::at(start, self.pos), self.trivia.comment);
         self.module.push_item(Item::Section(id), origin);
         Ok(())
     }
 
-    fn section_entries(&mut self, entries: &mut Vec<SectionEntry>) -> Step<()> {
+    fn section_entries(&mut self, entries: &mut Vec<SectionEntry>) -> ParseResult<()> {
         loop {
             self.plain_lines(entries);
             self.blanks();
@@ -93,7 +93,7 @@ impl Parser<'_> {
 
     /// `.b8 1, 2, label`
     #[inline]
-    fn data(&mut self, entries: &mut Vec<SectionEntry>) -> Step<()> {
+    fn data(&mut self, entries: &mut Vec<SectionEntry>) -> ParseResult<()> {
         let ty = self.datum_type(entries)?;
         let mut first = true;
         loop {
@@ -125,7 +125,7 @@ impl Parser<'_> {
 
     /// The type of the data that follow: mostly that of the data before.
     #[inline]
-    fn datum_type(&mut self, entries: &[SectionEntry]) -> Step<ScalarType> {
+    fn datum_type(&mut self, entries: &[SectionEntry]) -> ParseResult<ScalarType> {
         if let Some(SectionEntry::Int { ty, .. } | SectionEntry::Other { ty, .. }) = entries.last()
         {
             let len = ty.text().len();
@@ -147,7 +147,7 @@ impl Parser<'_> {
 
     /// An integer with an optional sign; no expression, as nothing ends it before the next line.
     #[inline]
-    fn datum(&mut self) -> Step<Operand> {
+    fn datum(&mut self) -> ParseResult<Operand> {
         if self.peek() != b'-' {
             return self.integer();
         }

@@ -10,8 +10,8 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, Ending};
 
-use crate::operand::Hot;
-use crate::out::Out;
+use crate::buffer::Out;
+use crate::operand::TableViews;
 use crate::sink::Sink;
 use crate::{Indent, Style};
 
@@ -44,11 +44,11 @@ pub(crate) struct Printer<'m, 'o, S: Sink> {
     mnemonics: Vec<u8>,
     /// Where the mnemonic of each signature stands in `mnemonics`; length 0 before first use.
     places: Vec<(u32, u32)>,
-    pub(crate) hot: Hot<'m>,
+    pub(crate) hot: TableViews<'m>,
     /// What edits did to the text of the item at hand.
     pub(crate) change: Option<&'m Change>,
     /// Operands waiting to be printed; nesting needs memory, not stack.
-    pub(crate) todo: Vec<crate::operand::Todo>,
+    pub(crate) worklist: Vec<crate::operand::Todo>,
 }
 
 impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
@@ -59,9 +59,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             out,
             mnemonics: Vec::new(),
             places: alloc::vec![(0, 0); module.signatures.len()],
-            hot: Hot::default(),
+            hot: TableViews::default(),
             change: None,
-            todo: Vec::new(),
+            worklist: Vec::new(),
         }
     }
 
@@ -224,7 +224,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         self.vector(p.vector);
         self.out.byte(b' ');
         self.ty(p.ty);
-        self.align(pool, p.late_align);
+        self.align(pool, p.trailing_align);
         if let Some(pointer) = p.ptr {
             self.out.byte(b' ');
             self.word(Directive::Ptr.text());

@@ -32,21 +32,21 @@ use alloc::vec::Vec;
 use ptx_ir::edit::OffsetMap;
 use ptx_ir::{Body, FuncId, Item, ItemId, Module, Span, StmtId};
 
+mod buffer;
 mod canonical;
-mod edited;
-mod gap;
-mod ground;
+mod canonical_edited;
 mod operand;
-mod out;
 mod sink;
 mod splice;
+mod trivia;
+mod trivia_map;
 
 #[cfg(feature = "std")]
 pub use sink::IoSink;
 pub use sink::{FmtSink, Sink};
 
+use buffer::Out;
 use canonical::Printer;
-use out::Out;
 
 /// How the canonical printer lays out statements.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

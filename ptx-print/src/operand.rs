@@ -6,13 +6,13 @@ use ptx_ir::{
     RegId, Register, Var,
 };
 
+use crate::buffer::Short;
 use crate::canonical::Printer;
-use crate::out::Short;
 use crate::sink::Sink;
 
 /// What most statements of a body ask for, ready to be printed.
 #[derive(Default)]
-pub(crate) struct Hot<'m> {
+pub(crate) struct TableViews<'m> {
     pub(crate) insts: &'m [Inst],
     pub(crate) operands: &'m [Operand],
     registers: &'m [Register],
@@ -21,7 +21,7 @@ pub(crate) struct Hot<'m> {
     prefixes: Vec<(Option<Short>, NameId, bool)>,
 }
 
-impl<'m> Hot<'m> {
+impl<'m> TableViews<'m> {
     pub(crate) fn load(&mut self, module: &Module, body: &'m Body) {
         self.insts = body.insts.as_slice();
         self.operands = body.pool.operands();
@@ -110,7 +110,7 @@ impl<S: Sink> Printer<'_, '_, S> {
 
     #[inline(never)]
     fn nested_address(&mut self, pool: &OperandPool, body: Option<&Body>, a: &Address) {
-        let mark = self.todo.len();
+        let mark = self.worklist.len();
         self.push_address(a);
         self.run(pool, body, mark);
     }
@@ -126,14 +126,14 @@ impl<S: Sink> Printer<'_, '_, S> {
     /// Any operand, with its parts.
     #[inline(never)]
     fn nested(&mut self, pool: &OperandPool, body: Option<&Body>, operand: Operand) {
-        let mark = self.todo.len();
-        self.todo.push(Todo::Operand(operand));
+        let mark = self.worklist.len();
+        self.worklist.push(Todo::Operand(operand));
         self.run(pool, body, mark);
     }
 
     fn run(&mut self, pool: &OperandPool, body: Option<&Body>, mark: usize) {
-        while self.todo.len() > mark {
-            match self.todo.pop() {
+        while self.worklist.len() > mark {
+            match self.worklist.pop() {
                 Some(Todo::Operand(operand)) => self.one(pool, body, operand),
                 Some(Todo::Text(text)) => self.out.text(text.as_bytes()),
                 Some(Todo::Elements(list, from)) => self.elements(pool, body, list, from),
@@ -163,8 +163,8 @@ impl<S: Sink> Printer<'_, '_, S> {
                     self.one(pool, body, element)
                 }
                 _ => {
-                    self.todo.push(Todo::Elements(list, i + 1));
-                    self.todo.push(Todo::Operand(element));
+                    self.worklist.push(Todo::Elements(list, i + 1));
+                    self.worklist.push(Todo::Operand(element));
                     return;
                 }
             }
@@ -181,27 +181,27 @@ impl<S: Sink> Printer<'_, '_, S> {
             AddressForm::Indexed => ("", "[", "]"),
             _ => ("", "+", ""),
         };
-        self.todo.push(Todo::Text(close));
+        self.worklist.push(Todo::Text(close));
         if a.offset != Operand::Absent {
-            self.todo.push(Todo::Operand(a.offset));
-            self.todo.push(Todo::Text(middle));
+            self.worklist.push(Todo::Operand(a.offset));
+            self.worklist.push(Todo::Text(middle));
         }
-        self.todo.push(Todo::Operand(a.base));
-        self.todo.push(Todo::Text(open));
+        self.worklist.push(Todo::Operand(a.base));
+        self.worklist.push(Todo::Text(open));
     }
 
     fn push_list(&mut self, open: u8, list: ListId, close: &'static str) {
         self.out.byte(open);
-        self.todo.push(Todo::Text(close));
-        self.todo.push(Todo::Elements(list, 0));
+        self.worklist.push(Todo::Text(close));
+        self.worklist.push(Todo::Elements(list, 0));
     }
 
     /// Two operands with something between and behind them.
     fn push_pair(&mut self, pair: (Operand, Operand), middle: &'static str, end: &'static str) {
-        self.todo.push(Todo::Text(end));
-        self.todo.push(Todo::Operand(pair.1));
-        self.todo.push(Todo::Text(middle));
-        self.todo.push(Todo::Operand(pair.0));
+        self.worklist.push(Todo::Text(end));
+        self.worklist.push(Todo::Operand(pair.1));
+        self.worklist.push(Todo::Text(middle));
+        self.worklist.push(Todo::Operand(pair.0));
     }
 
     fn numbered(&mut self, name: NameId, number: Option<u32>) {
@@ -256,7 +256,7 @@ impl<S: Sink> Printer<'_, '_, S> {
                 } else {
                     b'-'
                 });
-                self.todo.push(Todo::Operand(pool.get(at)));
+                self.worklist.push(Todo::Operand(pool.get(at)));
             }
             Operand::Lane(selector, at) => {
                 // Only names have components, so this ends.
@@ -266,8 +266,8 @@ impl<S: Sink> Printer<'_, '_, S> {
             }
             Operand::Generic(at) => {
                 self.out.text(b"generic(");
-                self.todo.push(Todo::Text(")"));
-                self.todo.push(Todo::Operand(pool.get(at)));
+                self.worklist.push(Todo::Text(")"));
+                self.worklist.push(Todo::Operand(pool.get(at)));
             }
             Operand::Sink => self.out.byte(b'_'),
             _ => {}

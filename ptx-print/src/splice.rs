@@ -7,9 +7,9 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, Span, Statement, StmtId};
 
 use crate::Style;
+use crate::buffer::Out;
 use crate::canonical::Printer;
-use crate::ground::{Extent, Ground};
-use crate::out::Out;
+use crate::trivia_map::{Extent, TriviaMap};
 
 /// How far to look for a neighbour whose indentation a new statement takes.
 const NEIGHBOURS: usize = 16;
@@ -178,36 +178,39 @@ impl<'m, 'o> Splice<'m, 'o> {
         let source = self.module.source();
         let comment =
             |span: Span| Lexer::fragment(span.of(source)).any(|t| t.kind != TokenKind::Whitespace);
-        let lead = extent.lead.of(source);
+        let lead = extent.leading.of(source);
         let own = lead
             .iter()
             .rposition(|&b| b == b'\n')
             .map_or(0, |i| i as u32 + 1);
-        let lines = Span::new(extent.lead.start, extent.lead.start + own);
-        let rest = Span::new(lines.end, extent.lead.end);
-        let ends_line = extent.trail.of(source).ends_with(b"\n");
-        self.join(extent.lead.start, b"");
+        let lines = Span::new(extent.leading.start, extent.leading.start + own);
+        let rest = Span::new(lines.end, extent.leading.end);
+        let ends_line = extent.trailing.of(source).ends_with(b"\n");
+        self.join(extent.leading.start, b"");
         self.copy(lines);
-        if comment(rest) || extent.comments || comment(extent.trail) {
+        if comment(rest) || extent.comments || comment(extent.trailing) {
             self.copy(rest);
             if extent.comments {
                 self.inner_comments(extent.statement);
             }
-            let trail = extent.trail.of(source);
+            let trail = extent.trailing.of(source);
             let blanks = trail
                 .iter()
                 .take_while(|b| matches!(b, b' ' | b'\t'))
                 .count() as u32;
-            self.copy(Span::new(extent.trail.start + blanks, extent.trail.end));
+            self.copy(Span::new(
+                extent.trailing.start + blanks,
+                extent.trailing.end,
+            ));
             return;
         }
         let began = self.begins_line();
         if began && !ends_line {
             self.copy(rest);
         } else if !began && ends_line {
-            self.copy(extent.trail);
+            self.copy(extent.trailing);
         }
-        self.at = Some(extent.trail.end);
+        self.at = Some(extent.trailing.end);
     }
 
     // --- statements ---
@@ -218,7 +221,7 @@ impl<'m, 'o> Splice<'m, 'o> {
             return self.copy(Span::new(body.base, body.base + body.end));
         };
         self.printer.enter(body);
-        let ground = Ground::of_body(self.module, body);
+        let ground = TriviaMap::of_body(self.module, body);
         self.copy(ground.head());
         let mut next = edits.first();
         // Of new statements one behind the other: of a label, of others.
@@ -248,23 +251,23 @@ impl<'m, 'o> Splice<'m, 'o> {
                 let extent = ground.extent(id.index());
                 match edits.change(id) {
                     None => {
-                        last = edits.stretch(id);
-                        let end = ground.extent(last.index()).trail.end;
+                        last = edits.unchanged_run(id);
+                        let end = ground.extent(last.index()).trailing.end;
                         self.join(
-                            extent.lead.start,
+                            extent.leading.start,
                             ground.indent(id.index()).unwrap_or(b"\t"),
                         );
-                        self.copy(Span::new(extent.lead.start, end));
+                        self.copy(Span::new(extent.leading.start, end));
                     }
                     Some(&Change::Removed { keeps_comments }) => {
                         self.removed(extent, keeps_comments)
                     }
                     Some(_) => {
                         let indent = self.indent_of(body, edits, &ground, id);
-                        self.join(extent.lead.start, &indent);
-                        self.copy(extent.lead);
+                        self.join(extent.leading.start, &indent);
+                        self.copy(extent.leading);
                         self.write_statement(body, id);
-                        self.copy(extent.trail);
+                        self.copy(extent.trailing);
                     }
                 }
             }
@@ -320,7 +323,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         &self,
         body: &Body,
         edits: &Edits<StmtId>,
-        ground: &Ground<'_>,
+        ground: &TriviaMap<'_>,
         id: StmtId,
     ) -> Vec<u8> {
         let (of, depth) = placed(body, edits, id);
@@ -335,7 +338,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         &self,
         body: &Body,
         edits: &Edits<StmtId>,
-        ground: &Ground<'_>,
+        ground: &TriviaMap<'_>,
         id: StmtId,
     ) -> Vec<u8> {
         let kind = |id: StmtId| {
@@ -394,7 +397,7 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     fn module(&mut self) {
         let module = self.module;
-        let ground = Ground::of_module(module);
+        let ground = TriviaMap::of_module(module);
         let items = module.items.iter();
         let edited: Vec<usize> = items
             .filter(|(_, item)| match item {
@@ -427,13 +430,13 @@ impl<'m, 'o> Splice<'m, 'o> {
                     self.removed(extent, keeps_comments);
                 } else if let (Item::Function(f), true) = (item, inner.is_ok() || change.is_some())
                 {
-                    self.join(extent.lead.start, b"");
-                    self.copy(extent.lead);
+                    self.join(extent.leading.start, b"");
+                    self.copy(extent.leading);
                     self.function(id, f);
-                    self.copy(extent.trail);
+                    self.copy(extent.trailing);
                 } else if let Some(change) = change {
-                    self.join(extent.lead.start, b"");
-                    self.copy(extent.lead);
+                    self.join(extent.leading.start, b"");
+                    self.copy(extent.leading);
                     match change {
                         Change::Patched(patches) => self.copy_patched(extent.statement, patches),
                         _ => {
@@ -444,15 +447,15 @@ impl<'m, 'o> Splice<'m, 'o> {
                             self.add_written();
                         }
                     }
-                    self.copy(extent.trail);
+                    self.copy(extent.trailing);
                 } else {
-                    let end = edits.stretch(id).index();
+                    let end = edits.unchanged_run(id).index();
                     let before = inner.err().unwrap_or_default();
                     let stop = edited.get(before).map_or(end, |&e| end.min(e - 1));
                     last = ItemId::from_index(stop);
-                    let end = ground.extent(stop).trail.end;
-                    self.join(extent.lead.start, b"");
-                    self.copy(Span::new(extent.lead.start, end));
+                    let end = ground.extent(stop).trailing.end;
+                    self.join(extent.leading.start, b"");
+                    self.copy(Span::new(extent.leading.start, end));
                 }
             }
             next = edits.next(last);

@@ -46,7 +46,7 @@ fn edited(text: &str, edit: impl FnOnce(&mut Editor<'_>)) -> String {
     body(&module)
 }
 
-fn trap(editor: &mut Editor<'_>) -> ptx_ir::edit::Draft {
+fn trap(editor: &mut Editor<'_>) -> ptx_ir::edit::NewStmt {
     editor.inst("trap", &[]).unwrap()
 }
 
@@ -356,7 +356,7 @@ fn misuse_is_refused_and_changes_nothing() {
     let open = e.body().before(find(&e, ".reg .b32 x")).unwrap();
     assert_eq!(e.remove(decl), Err(EditError::Used("r".into())));
     assert_eq!(e.remove(label), Err(EditError::Used("L".into())));
-    assert_eq!(e.remove(open), Err(EditError::Fixed));
+    assert_eq!(e.remove(open), Err(EditError::Immovable));
     assert_eq!(
         e.move_after(inner, first),
         Err(EditError::Hidden("x".into()))
@@ -382,7 +382,7 @@ fn misuse_is_refused_and_changes_nothing() {
     assert!(e.constant("1 +").is_err());
     assert!(e.remove(StmtId::new(99)).is_err());
     let strange = Operand::Reg(ptx_ir::RegId::new(77));
-    assert_eq!(e.set_operand(second, 1, strange), Err(EditError::Foreign));
+    assert_eq!(e.set_operand(second, 1, strange), Err(EditError::UnknownId));
     assert_eq!(body(&module), text);
     let mut other = other;
     let mut two = other.clone();
@@ -578,8 +578,8 @@ fn items_move_where_they_are_seen() {
     let hidden = |name: &str| Err(EditError::Hidden(name.to_owned()));
     assert_eq!(m.move_item(items[3], items[4]), hidden("a"));
     assert_eq!(m.move_item(items[6], items[3]), hidden("f"));
-    assert_eq!(m.move_item(items[1], items[3]), Err(EditError::Fixed));
-    assert_eq!(m.move_item(items[3], items[0]), Err(EditError::Fixed));
+    assert_eq!(m.move_item(items[1], items[3]), Err(EditError::Immovable));
+    assert_eq!(m.move_item(items[3], items[0]), Err(EditError::Immovable));
     assert_eq!(rest(&m), text);
     m.move_item(items[4], items[6]).unwrap();
     assert_eq!(
@@ -657,10 +657,10 @@ fn scopes_are_placed_and_filled() {
     let mut edit = editor(&mut module);
     let label = find(&edit, "t:");
     // Nothing stands between a label and its table.
-    assert_eq!(edit.insert_scope_after(label), Err(EditError::Fixed));
+    assert_eq!(edit.insert_scope_after(label), Err(EditError::Immovable));
     let jump = find(&edit, "brx");
     let [open, close] = edit.insert_scope_before(jump).unwrap();
-    assert_eq!(edit.remove(open), Err(EditError::Fixed));
+    assert_eq!(edit.remove(open), Err(EditError::Immovable));
     let (decl, draft) = edit.registers(ScalarType::B32, "y", None).unwrap();
     let placed = edit.insert_after(open, draft).unwrap();
     let y = Operand::Reg(edit.register(decl, 0).unwrap());

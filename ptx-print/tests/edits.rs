@@ -148,7 +148,7 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
     if kind == 19 {
         let item = *a.of(&items).ok_or(EditError::NoStatement)?;
         if !matches!(item.1, Item::Decl(_)) {
-            return Err(EditError::Fixed);
+            return Err(EditError::Immovable);
         }
         return module.remove_item(item.0).map(|()| Done::Removed(None));
     }
@@ -323,7 +323,7 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             editor.insert_after(if c.0 % 3 == 0 { placed } else { inner[0] }, seen)?;
             let hidden = editor.inst("mov.b32", &[register, Operand::Small(2)])?;
             match editor.insert_after(close, hidden) {
-                Err(EditError::Hidden(_) | EditError::Fixed) => Ok(Done::Other),
+                Err(EditError::Hidden(_) | EditError::Immovable) => Ok(Done::Other),
                 other => panic!("{other:?}"),
             }
         }

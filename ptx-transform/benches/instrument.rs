@@ -11,7 +11,9 @@ use std::sync::LazyLock;
 use divan::Bencher;
 use ptx_ir::{Module, Operand};
 use ptx_isa::{Access, ScalarType, StateSpace};
-use ptx_transform::instrument::{Bounds, Error, Outside, Probe, Records, Trace, When, instrument};
+use ptx_transform::instrument::{
+    Bounds, Error, Outside, Probe, Records, Timing, Trace, instrument,
+};
 
 const SIZE: usize = 5_000_000;
 
@@ -47,7 +49,7 @@ fn loads(module: &mut Module) -> usize {
     let reads = |a: ptx_ir::facts::MemoryAccess| a.access == Access::Read;
     let report = instrument(
         module,
-        |c| c.facts.memory().any(reads).then_some(When::Before),
+        |c| c.facts.memory().any(reads).then_some(Timing::Before),
         check,
     );
     report.unwrap().sites.len()

@@ -12,10 +12,10 @@ use ptx_ir::{
 };
 use ptx_isa::Directive;
 
-use crate::chunks::{Chunk, Chunks};
 use crate::declarators::Declaration;
-use crate::needs::{Needs, symbol};
-use crate::{Rewritten, Splices, debug, heads};
+use crate::dependencies::{Needs, symbol};
+use crate::item_extents::{Chunk, Chunks};
+use crate::{Rewritten, Splices, debug, headers};
 
 /// A part of a module.
 #[derive(Clone, Debug)]
@@ -106,8 +106,8 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
     let reached = needs.reach(roots.into_iter().chain(needs.opaque.iter().copied()));
     let chunks = Chunks::of(module);
     let stays = |s: SymbolId| match reached.has(needs.first(s)) {
-        true => Stay::Whole,
-        false => Stay::Gone,
+        true => Retention::Keep,
+        false => Retention::Drop,
     };
     let mut splices = Splices::new();
     let notes = keep(module, &chunks, &stays, &mut splices);
@@ -155,20 +155,20 @@ pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>
 
 /// What becomes of a name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stay {
+pub(crate) enum Retention {
     /// It stays.
-    Whole,
+    Keep,
     /// It is declared, and defined elsewhere.
-    External,
+    Declare,
     /// It goes.
-    Gone,
+    Drop,
 }
 
 /// Takes away everything but some names and what stands beside them; says what is lost by that.
 pub(crate) fn keep(
     module: &Module,
     chunks: &Chunks,
-    stays: &impl Fn(SymbolId) -> Stay,
+    stays: &impl Fn(SymbolId) -> Retention,
     splices: &mut Splices,
 ) -> Vec<Diagnostic> {
     let kept = Kept::of(module, chunks, stays);
@@ -181,11 +181,11 @@ pub(crate) fn keep(
                 let Some(function) = module.functions.get(id) else {
                     continue;
                 };
-                match function.symbol.map_or(Stay::Whole, stays) {
-                    Stay::Whole => {}
-                    Stay::External if declared.insert(function.symbol) => {
+                match function.symbol.map_or(Retention::Keep, stays) {
+                    Retention::Keep => {}
+                    Retention::Declare if declared.insert(function.symbol) => {
                         let at = chunk.with_comments(module.source());
-                        splices.replace(at, heads::external(module, chunk.id));
+                        splices.replace(at, headers::external(module, chunk.id));
                     }
                     _ => splices.remove(chunk.removal()),
                 }
@@ -216,14 +216,14 @@ fn declaration(
     module: &Module,
     chunk: &Chunk,
     id: DeclId,
-    stays: &impl Fn(SymbolId) -> Stay,
+    stays: &impl Fn(SymbolId) -> Retention,
     splices: &mut Splices,
 ) {
     let declarators = module.declarations.declarators(id).iter();
-    let stays: Vec<Stay> = declarators
-        .map(|d| symbol(d).map_or(Stay::Whole, stays))
+    let stays: Vec<Retention> = declarators
+        .map(|d| symbol(d).map_or(Retention::Keep, stays))
         .collect();
-    let whole: Vec<bool> = stays.iter().map(|s| *s == Stay::Whole).collect();
+    let whole: Vec<bool> = stays.iter().map(|s| *s == Retention::Keep).collect();
     if !whole.contains(&false) {
         return;
     }
@@ -232,7 +232,7 @@ fn declaration(
     for (i, _) in stays
         .iter()
         .enumerate()
-        .filter(|(_, s)| **s == Stay::External)
+        .filter(|(_, s)| **s == Retention::Declare)
     {
         others.extend(text.external(module, i).unwrap_or_default());
         others.push(b'\n');
@@ -280,7 +280,7 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Stay) -> Self {
+    fn of(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Retention) -> Self {
         let bodies = || bodies(module, chunks, stays).filter(|(_, kept)| *kept);
         let sections = if module.sections.is_empty() {
             BTreeSet::new()
@@ -296,7 +296,7 @@ impl Kept {
     }
 
     /// Whether a directive stays.
-    fn has(&self, module: &Module, chunk: &Chunk, stays: &impl Fn(SymbolId) -> Stay) -> bool {
+    fn has(&self, module: &Module, chunk: &Chunk, stays: &impl Fn(SymbolId) -> Retention) -> bool {
         let Item::Directive(id) = chunk.item else {
             return true;
         };
@@ -305,7 +305,7 @@ impl Kept {
         };
         let first = module.pool.slice(d.args).first();
         match (d.directive, first) {
-            (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Stay::Whole,
+            (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Retention::Keep,
             (Directive::File, _) => match (&self.files, debug::file(module, d)) {
                 (Some(used), Some(number)) => used.contains(&number),
                 _ => true,
@@ -319,24 +319,28 @@ impl Kept {
 fn bodies<'m>(
     module: &'m Module,
     chunks: &'m Chunks,
-    stays: &'m impl Fn(SymbolId) -> Stay,
+    stays: &'m impl Fn(SymbolId) -> Retention,
 ) -> impl Iterator<Item = (&'m Body, bool)> {
     chunks.all.iter().filter_map(move |c| match c.item {
         Item::Function(id) => {
             let symbol = module.functions.get(id)?.symbol;
-            let stay = symbol.map_or(Stay::Whole, stays);
-            Some((module.body(id)?, stay == Stay::Whole))
+            let stay = symbol.map_or(Retention::Keep, stays);
+            Some((module.body(id)?, stay == Retention::Keep))
         }
         _ => None,
     })
 }
 
 /// The names that only things have which go.
-fn gone(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Stay) -> BTreeSet<NameId> {
+fn gone(
+    module: &Module,
+    chunks: &Chunks,
+    stays: &impl Fn(SymbolId) -> Retention,
+) -> BTreeSet<NameId> {
     let mut gone = BTreeSet::new();
     let mut here = BTreeSet::new();
     for (id, symbol) in module.symbols.iter() {
-        let of = if stays(id) != Stay::Gone {
+        let of = if stays(id) != Retention::Drop {
             &mut here
         } else {
             &mut gone

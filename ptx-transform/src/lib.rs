@@ -9,32 +9,32 @@
 
 extern crate alloc;
 
-mod chunks;
 pub mod clean;
 mod debug;
 mod declarators;
+mod dependencies;
 mod extract;
 mod flatten;
-mod heads;
+mod headers;
 pub mod instrument;
+mod item_extents;
 mod link;
 mod minify;
+mod name_gen;
 mod names;
-mod needs;
-mod reach;
+mod reachability;
+mod register_use;
 mod renumber;
-mod short;
 mod splices;
 mod split;
 mod strip;
 mod trivia;
-mod usage;
 
 pub use extract::{ExtractError, Extracted, extract};
 pub use flatten::flatten;
 pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use minify::{Minify, minify};
-pub use names::{Entity, Mention, Names, RenameError, Renaming};
+pub use names::{Entity, NameRef, Names, RenameError, Renaming};
 pub use renumber::renumber;
 pub use splices::{Rewritten, Splices};
 pub use split::{Split, split};

@@ -9,10 +9,10 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Body, FuncId, Item, Module, Span, Statement, TypeName};
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
-use crate::names::{Entity, Mention, Names, Unresolved, unresolved};
-use crate::short::{Short, Taken};
-use crate::usage::{self, Usage};
-use crate::{Rewritten, Splices, reach, trivia};
+use crate::name_gen::{Short, Taken};
+use crate::names::{Entity, NameRef, Names, Unresolved, unresolved};
+use crate::register_use::{self, Usage};
+use crate::{Rewritten, Splices, reachability, trivia};
 
 /// What [`minify`] may change besides white space, comments and the names inside functions.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -43,14 +43,14 @@ pub fn minify(module: &Module, how: Minify) -> Rewritten {
     let mut names = Names::of(module);
     let mut pieces: Vec<Span> = Vec::new();
     if how.dead {
-        pieces = reach::dead(module, &names)
+        pieces = reachability::dead(module, &names)
             .into_iter()
             .map(|(_, s)| s)
             .collect();
         // What goes neither takes names nor counts.
         names.leave_out(&pieces);
     }
-    let mut work = Work {
+    let mut work = Minifier {
         module,
         renamed: BTreeMap::new(),
         numbers: BTreeMap::new(),
@@ -60,7 +60,7 @@ pub fn minify(module: &Module, how: Minify) -> Rewritten {
     work.write(&names)
 }
 
-struct Work<'m> {
+struct Minifier<'m> {
     module: &'m Module,
     renamed: BTreeMap<Entity, String>,
     /// New numbers of the members of ranges.
@@ -69,13 +69,13 @@ struct Work<'m> {
     pieces: Vec<Span>,
 }
 
-impl Work<'_> {
+impl Minifier<'_> {
     /// Chooses the new names, and finds declarations that go.
     fn choose(&mut self, names: &Names, how: Minify) {
         let (module, source) = (self.module, self.module.source());
         let unresolved = unresolved(module, names);
         let private = match how.symbols {
-            true => reach::private(module),
+            true => reachability::private(module),
             false => BTreeSet::new(),
         };
         let mut taken = Taken::default();
@@ -106,7 +106,7 @@ impl Work<'_> {
                 seen.insert(m.entity);
             }
         }
-        let stays = |m: &&Mention| !unresolved.has(m.name.of(source));
+        let stays = |m: &&NameRef| !unresolved.has(m.name.of(source));
         let renamable = names.mentions().iter().filter(stays);
         let renamable = renamable.filter(|m| seen.contains(&m.entity));
         let mut short = Short::of_two(&taken);
@@ -130,18 +130,18 @@ impl Work<'_> {
     fn function(
         &mut self,
         f: FuncId,
-        mentions: &[Mention],
+        mentions: &[NameRef],
         taken: &Taken,
         unresolved: &Unresolved<'_>,
     ) {
         let (module, source) = (self.module, self.module.source());
         let usage = Usage::of(mentions);
         if let Some(body) = module.body(f) {
-            let gone = usage::unused(f, body, source, true, |e| usage.is_used(e));
+            let gone = register_use::unused(f, body, source, true, |e| usage.is_used(e));
             self.pieces.extend(gone);
         }
         let handles = handles(module, f);
-        let local = |m: &&Mention| {
+        let local = |m: &&NameRef| {
             let old = m.name.of(source);
             let stays = match m.entity {
                 Entity::Variable(_, v) => handles.contains(&v),
@@ -149,7 +149,7 @@ impl Work<'_> {
             };
             is_local(module, m.entity) && !stays && !unresolved.has(old)
         };
-        let used = |m: &&Mention| match m.entity {
+        let used = |m: &&NameRef| match m.entity {
             Entity::Register(..) => usage.is_used(m.entity) || is_parameter(module, m.entity),
             _ => true,
         };
@@ -247,7 +247,7 @@ impl Work<'_> {
     }
 
     /// The new text of a word that is a name, if it has one.
-    fn rename(&self, mention: &Mention, word: &[u8], new: &mut Vec<u8>) -> bool {
+    fn rename(&self, mention: &NameRef, word: &[u8], new: &mut Vec<u8>) -> bool {
         let Some(name) = self.renamed.get(&mention.entity) else {
             return false;
         };
@@ -265,7 +265,7 @@ impl Work<'_> {
 }
 
 /// Things by how often they are mentioned, then by their first mention.
-fn by_frequency<'n>(mentions: impl Iterator<Item = &'n Mention>) -> Vec<Entity> {
+fn by_frequency<'n>(mentions: impl Iterator<Item = &'n NameRef>) -> Vec<Entity> {
     let mut counts: BTreeMap<Entity, (u32, usize)> = BTreeMap::new();
     for (i, m) in mentions.enumerate() {
         counts.entry(m.entity).or_insert((0, i)).0 += 1;
@@ -336,7 +336,7 @@ fn linked(body: &Body) -> BTreeSet<ptx_ir::VarId> {
             .declarations
             .decls
             .get(d)
-            .is_some_and(|d| reach::is_seen(d.linkage))
+            .is_some_and(|d| reachability::is_seen(d.linkage))
         {
             let all = body.declarations.declarators(d).iter();
             found.extend(all.filter_map(|d| match d.binding {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::{Body, FuncId, Item, Module, Span};
 
 use crate::names::{Entity, Names};
-use crate::usage::{self, Usage};
+use crate::register_use::{self, Usage};
 use crate::{Rewritten, Splices};
 
 /// The source with the registers of each range numbered from 0 in the order of their first mention, counts of ranges that are
@@ -51,10 +51,10 @@ pub fn renumber(module: &Module) -> Rewritten {
                 let numbers = numbers
                     .entry(m.entity)
                     .or_insert_with(|| usage.numbers(m.entity, false));
-                usage::renumber(m, numbers, &mut splices);
+                register_use::renumber(m, numbers, &mut splices);
             }
         }
-        let pieces = usage::unused(f, body, source, false, |e| {
+        let pieces = register_use::unused(f, body, source, false, |e| {
             usage.is_used(e) || contested.contains(&e)
         });
         for piece in pieces {

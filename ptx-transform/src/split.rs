@@ -9,9 +9,9 @@ use ptx_ir::{FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKin
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use crate::Splices;
-use crate::chunks::Chunks;
-use crate::extract::{self, ExtractError, Extracted, Stay};
-use crate::needs::{self, Needs};
+use crate::dependencies::{self, Needs};
+use crate::extract::{self, ExtractError, Extracted, Retention};
+use crate::item_extents::Chunks;
 
 /// Two parts of a module.
 #[derive(Clone, Debug)]
@@ -70,8 +70,8 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     let mut splices = Splices::new();
     let exported = export(module, &chunks, &in_part, &shared, &mut splices);
     let of_part = |s: SymbolId| match in_part(s) {
-        true => Stay::Whole,
-        false => Stay::Gone,
+        true => Retention::Keep,
+        false => Retention::Drop,
     };
     let notes = extract::keep(module, &chunks, &of_part, &mut splices);
     let part = Extracted {
@@ -79,9 +79,9 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
         notes,
     };
     let of_rest = |s: SymbolId| match (in_part(s), shared.contains(&needs.first(s))) {
-        (false, _) => Stay::Whole,
-        (true, true) => Stay::External,
-        (true, false) => Stay::Gone,
+        (false, _) => Retention::Keep,
+        (true, true) => Retention::Declare,
+        (true, false) => Retention::Drop,
     };
     let mut splices = Splices::new();
     let notes = extract::keep(module, &chunks, &of_rest, &mut splices);
@@ -157,7 +157,7 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
             && d.directive == Directive::Alias
         {
             let args = module.pool.slice(d.args);
-            bound.extend(needs::mentioned(&module.pool, args));
+            bound.extend(dependencies::mentioned(&module.pool, args));
         }
     }
     for body in module.bodies.values() {
@@ -193,12 +193,12 @@ fn export(
             Item::Decl(id) => {
                 let linkage = module.declarations.decls.get(id).and_then(|d| d.linkage);
                 let all = module.declarations.declarators(id).iter();
-                let has = |d| needs::symbol(d).is_some_and(|s| shared.contains(&s));
+                let has = |d| dependencies::symbol(d).is_some_and(|s| shared.contains(&s));
                 if linkage.is_some() || !all.clone().any(has) {
                     continue;
                 }
                 // They share the word.
-                let stay = all.filter(|d| needs::symbol(d).is_some_and(in_part));
+                let stay = all.filter(|d| dependencies::symbol(d).is_some_and(in_part));
                 stay.map(|d| module.name(d.name)).collect()
             }
             _ => continue,

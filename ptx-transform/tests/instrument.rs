@@ -9,7 +9,7 @@ use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand};
 use ptx_isa::{ScalarType, StateSpace};
 use ptx_transform::instrument::{
-    Bounds, Error, Outside, Probe, Reason, Records, Report, Trace, When, instrument, with_code,
+    Bounds, Error, Outside, Probe, Reason, Records, Report, Timing, Trace, instrument, with_code,
 };
 
 const HEAD: &str = ".version 8.6\n.target sm_90a\n.address_size 64\n.global .align 16 .b8 g[64];\n.shared .align 16 .b8 s[64];\n";
@@ -76,7 +76,7 @@ fn traced(body: &str) -> String {
 /// A probe at every instruction but the last.
 fn probed(
     body: &str,
-    when: When,
+    when: Timing,
     probe: impl FnMut(&mut Probe<'_, '_>) -> Result<(), Error>,
 ) -> (String, Report) {
     let old = read(&kernel(body));
@@ -115,7 +115,7 @@ fn guards() {
          \tmov.b32 b32_0, f1;\n\tcvt.u64.u32 b64_0, b32_0;\n\t@q call t_record, (1, 4, d0, b64_0);\n\t@q st.global.f32 [d0], f1;\n"
     );
     // A predicate joins the guard.
-    let (text, _) = probed("\t@!p st.global.b32 [d0], 1;\n", When::Before, |probe| {
+    let (text, _) = probed("\t@!p st.global.b32 [d0], 1;\n", Timing::Before, |probe| {
         let low = probe.register(ScalarType::Pred)?;
         let address = probe.address(0)?.unwrap();
         probe.emit(
@@ -130,7 +130,7 @@ fn guards() {
          \t@pred_2 trap;\n\t@!p st.global.b32 [d0], 1;\n"
     );
     // The instruction overwrites its guard: the probe behind it has the old one.
-    let (text, _) = probed("\t@p setp.eq.s32 p, r0, r1;\n", When::After, |probe| {
+    let (text, _) = probed("\t@p setp.eq.s32 p, r0, r1;\n", Timing::After, |probe| {
         probe.emit("membar.gl", &[])
     });
     assert_eq!(
@@ -227,7 +227,7 @@ fn parameters_of_calls_have_no_address() {
 #[test]
 fn sizes_that_are_operands() {
     let body = "\tcp.async.bulk.global.shared::cta.bulk_group [d0], [r1], r2;\n";
-    let (text, _) = probed(body, When::Before, |probe| {
+    let (text, _) = probed(body, Timing::Before, |probe| {
         for nth in 0..2 {
             let size = probe.size(nth)?.unwrap();
             probe.emit("add.s32", &[size, size, size])?;
@@ -240,7 +240,7 @@ fn sizes_that_are_operands() {
 #[test]
 fn once_a_function() {
     let body = "\t@p st.global.b32 [d0], 1;\n\tst.global.b32 [d1], 2;\n";
-    let (text, _) = probed(body, When::Before, |probe| {
+    let (text, _) = probed(body, Timing::Before, |probe| {
         let seven = probe.at_entry(0, ScalarType::B64, |probe, register| {
             probe.emit("mov.b64", &[register, Operand::Small(7)])
         })?;
@@ -264,7 +264,7 @@ fn labels_and_locations_stay_before() {
         read(&kernel(body).replace(".global .align", ".file 1 \"a.cu\"\n.global .align"));
     instrument(
         &mut module,
-        |c| c.facts.memory().next().map(|_| When::Before),
+        |c| c.facts.memory().next().map(|_| Timing::Before),
         |p| p.emit("membar.gl", &[]),
     )
     .unwrap();
@@ -272,7 +272,7 @@ fn labels_and_locations_stay_before() {
         |c: &ptx_transform::instrument::Candidate<'_>| c.facts.memory().any(|m| m.data.is_some());
     instrument(
         &mut module,
-        |c| loads(c).then_some(When::After),
+        |c| loads(c).then_some(Timing::After),
         |p| p.emit("membar.sys", &[]),
     )
     .unwrap();
@@ -300,7 +300,7 @@ fn the_carry_flag_is_kept() {
     let text =
         traced("\tadd.cc.u32 r0, r1, r2;\n\taddc.u32 r3, r4, r5;\n\tst.global.b32 [d0], 1;\n");
     assert!(!text.contains("b32_"), "{text}");
-    let (text, _) = probed(add, When::Before, |p| p.emit("membar.gl", &[]));
+    let (text, _) = probed(add, Timing::Before, |p| p.emit("membar.gl", &[]));
     assert!(!text.contains("b32_"), "{text}");
     // In a loop the flag lives around the back edge.
     let text = traced(
@@ -313,7 +313,7 @@ fn the_carry_flag_is_kept() {
 fn what_cannot_be_probed_is_told() {
     let (text, report) = probed(
         "\t@p bra L;\nL:\n\t@p exit;\n\tmembar.gl;\n",
-        When::After,
+        Timing::After,
         |p| p.emit("membar.sys", &[]),
     );
     let reasons: Vec<Reason> = report.skipped.iter().map(|s| s.reason).collect();
@@ -328,7 +328,7 @@ fn names_are_new() {
     let mut new = old.clone();
     let report = instrument(
         &mut new,
-        |c| c.facts.memory().next().map(|_| When::Before),
+        |c| c.facts.memory().next().map(|_| Timing::Before),
         |probe| {
             let (r, p) = (
                 probe.register(ScalarType::B32)?,
@@ -376,7 +376,7 @@ fn a_label_that_is_not_placed_is_an_error() {
     let mut module = read(&kernel("\tst.global.b32 [d0], 1;\n"));
     let done = instrument(
         &mut module,
-        |c| c.facts.memory().next().map(|_| When::Before),
+        |c| c.facts.memory().next().map(|_| Timing::Before),
         |probe| {
             let label = probe.label()?;
             probe.emit("bra", &[label])
@@ -472,9 +472,9 @@ fn the_corpus() {
             &mut new,
             |c| {
                 Some(if c.statement.as_u32() % 2 == 0 {
-                    When::Before
+                    Timing::Before
                 } else {
-                    When::After
+                    Timing::After
                 })
             },
             |probe| {

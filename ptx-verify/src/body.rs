@@ -30,13 +30,15 @@ pub(crate) fn check<'m>(
             Statement::Decl(id) => {
                 if let Some(decl) = body.declarations.decls.get(id) {
                     let span = body.source_span(stmt);
-                    context.glance(|c| variable::check(c, tables, decl, Scope::Body, span));
+                    context.check_without_spans(|c| {
+                        variable::check(c, tables, decl, Scope::Body, span)
+                    });
                 }
             }
             Statement::Prototype(id) => {
                 if let Some(prototype) = body.prototypes.get(id) {
                     let span = body.source_span(stmt);
-                    context.glance(|c| {
+                    context.check_without_spans(|c| {
                         interface::check_prototype(c, &prototype.interface, span);
                     });
                 }

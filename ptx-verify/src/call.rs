@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
-use ptx_ir::shape::{BodyTypes, Named, SymbolTypes};
+use ptx_ir::operand_shape::{BodyTypes, Named, SymbolTypes};
 use ptx_ir::{
     Binding, Body, Code, Declarator, FunctionKind, InstId, Interface, LabelId, Operand, Param,
     Span, Statement, StmtId, SymbolKind, VarDecl,
@@ -12,7 +12,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, Expected, ScalarType, StateSpace};
 
 use crate::context::{Context, constant_kind, integer};
-use crate::layout::Layout;
+use crate::inst_spans::Layout;
 
 /// One call in a body.
 pub(crate) struct Call<'c, 'm> {

@@ -10,11 +10,11 @@ use ptx_ir::{Code, Diagnostic, Module, Operand, OperandPool, Span};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::Environment;
-use crate::statement::Statement;
+use crate::stmt_tokens::Statement;
 
 /// Something outside of instructions that not every version or target has.
 #[derive(Clone, Debug)]
-pub(crate) struct Need {
+pub(crate) struct Requirement {
     /// Where it stands.
     pub(crate) span: Span,
     /// What it is.
@@ -33,7 +33,7 @@ pub(crate) struct Context<'m> {
     pub(crate) environment: Environment,
     pub(crate) found: Vec<Diagnostic>,
     /// What the module needs, where somebody asks.
-    pub(crate) needs: Option<Vec<Need>>,
+    pub(crate) needs: Option<Vec<Requirement>>,
     /// Whether statements are read again to find the places of their words.
     looking: bool,
 }
@@ -52,7 +52,7 @@ impl<'m> Context<'m> {
 
     /// Applies a rule to a statement without reading the statement again; only where something is wrong with it the
     /// rule is applied once more, to point at the words.
-    pub(crate) fn glance(&mut self, rule: impl Fn(&mut Self)) {
+    pub(crate) fn check_without_spans(&mut self, rule: impl Fn(&mut Self)) {
         let count = self.found.len();
         if self.needs.is_none() {
             self.looking = false;
@@ -97,7 +97,7 @@ impl<'m> Context<'m> {
         }
         let span = at(self);
         if let Some(needs) = &mut self.needs {
-            needs.push(Need {
+            needs.push(Requirement {
                 span,
                 what: what.to_string(),
                 version,
@@ -120,7 +120,7 @@ impl<'m> Context<'m> {
     /// Notes that something is there only before a target; the answer says whether that holds here.
     pub(crate) fn until(&mut self, span: Span, what: &dyn fmt::Display, target: Target) -> bool {
         if let Some(needs) = &mut self.needs {
-            needs.push(Need {
+            needs.push(Requirement {
                 span,
                 what: what.to_string(),
                 version: PtxVersion::new(1, 0),

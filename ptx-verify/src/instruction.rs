@@ -1,15 +1,15 @@
 //! Asks the table about every instruction, once for each mnemonic and shape of operands.
 
 use alloc::vec::Vec;
-use ptx_ir::shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
+use ptx_ir::operand_shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
 use ptx_ir::{Body, Code, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
-use ptx_isa::{Modifier, Opcode, Request, Role, ScalarType};
+use ptx_isa::{InstQuery, Modifier, Opcode, Role, ScalarType};
 
-use crate::access::{Effects, Parameters};
 use crate::call::Call;
 use crate::context::Context;
-use crate::layout::Layout;
-use crate::words::Explainer;
+use crate::explain::Explainer;
+use crate::inst_spans::Layout;
+use crate::param_access::{Effects, Parameters};
 
 /// What is known of a mnemonic before any operand is seen.
 #[derive(Copy, Clone, Default, Debug)]
@@ -31,7 +31,7 @@ fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
     let mut operands = forms.iter().flat_map(|f| f.operands());
     Mnemonic {
         opcode: signature.opcode().filter(|_| signature.is_known()),
-        values: forms.iter().any(|f| f.asks_for_values()),
+        values: forms.iter().any(|f| f.depends_on_immediates()),
         calls: operands.any(|o| matches!(o.role, Role::Args | Role::Rets)),
         effects: Effects::of(forms),
         legal: None,
@@ -43,7 +43,7 @@ fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
 enum Verdict {
     Legal,
     /// Illegal, or legal with a warning: it is asked again for the words.
-    Remarkable,
+    NeedsReport,
 }
 
 /// Judges the instructions of a module.
@@ -135,7 +135,7 @@ impl Instructions {
         }
         let known = self.verdicts.get(inst.sig, &self.key);
         let verdict = known.unwrap_or_else(|| self.judge(context, opcode, inst.sig));
-        if verdict == Verdict::Remarkable {
+        if verdict == Verdict::NeedsReport {
             self.report(context, body, stmt, inst.sig, opcode);
         } else if let Some(mnemonic) = self.mnemonics.get_mut(index) {
             mnemonic.legal = short;
@@ -161,12 +161,12 @@ impl Instructions {
             match environment.select(request) {
                 Ok(s)
                     if s.problems.is_empty()
-                        && s.without_effect().next().is_none()
+                        && s.redundant().next().is_none()
                         && environment.deprecations(&s).next().is_none() =>
                 {
                     Verdict::Legal
                 }
-                _ => Verdict::Remarkable,
+                _ => Verdict::NeedsReport,
             }
         });
         self.verdicts.insert(sig, &self.key, verdict);
@@ -178,11 +178,11 @@ impl Instructions {
         module: &Module,
         opcode: Opcode,
         sig: SigId,
-        answer: impl FnOnce(&Request<'_>) -> R,
+        answer: impl FnOnce(&InstQuery<'_>) -> R,
     ) -> R {
         let modifiers: Vec<Modifier> = module.signature(sig).modifiers().collect();
         self.key.read(|operands, in_entry| {
-            answer(&Request {
+            answer(&InstQuery {
                 opcode,
                 modifiers: &modifiers,
                 operands,

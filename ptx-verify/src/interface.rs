@@ -10,7 +10,7 @@ use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 
 use crate::context::{Context, integer};
 use crate::pragma;
-use crate::statement::Statement;
+use crate::stmt_tokens::Statement;
 use crate::variable::{power_of_two, unified};
 
 /// What an interface belongs to.

@@ -21,39 +21,39 @@
 
 extern crate alloc;
 
-mod access;
 mod body;
 mod call;
-mod checked;
+mod codegen_limits;
 mod context;
 mod debug;
-mod external;
-mod generation;
+mod explain;
 mod header;
-mod initial;
+mod incremental;
+mod initializer;
+mod inst_spans;
 mod instruction;
 mod interface;
-mod layout;
 mod memory;
-mod place;
+mod param_access;
 mod pragma;
 mod redeclaration;
 mod requires;
 mod retarget;
-mod statement;
+mod rule_span;
+mod stmt_tokens;
+mod unresolved;
 mod unused;
 mod variable;
-mod words;
 
-pub use checked::{Changes, Checked, Proof};
-pub use generation::generation;
+pub use codegen_limits::generation;
+pub use incremental::{Changes, Checked, Proof};
 pub use requires::{Availability, Reason, Requirements, requires};
 pub use retarget::retarget;
 pub use unused::unused;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Item, Module};
-use ptx_isa::{Deprecation, Mismatch, PtxVersion, Request, Selection, Target};
+use ptx_isa::{Deprecation, FormMatch, InstQuery, NoForm, PtxVersion, Target};
 
 use context::Context;
 use variable::{Scope, Tables};
@@ -100,7 +100,7 @@ impl Environment {
     /// What of a legal instruction is deprecated.
     fn deprecations<'a>(
         &self,
-        selection: &'a Selection<'_>,
+        selection: &'a FormMatch<'_>,
     ) -> impl Iterator<Item = Deprecation> + 'a {
         let version = self.version;
         self.target
@@ -109,7 +109,7 @@ impl Environment {
     }
 
     #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    fn select<'a>(&self, request: &Request<'a>) -> Result<Selection<'a>, Mismatch> {
+    fn select<'a>(&self, request: &InstQuery<'a>) -> Result<FormMatch<'a>, NoForm> {
         match self.target {
             Some(target) => request.select(self.version, target),
             None => request.select_anywhere(),
@@ -136,12 +136,14 @@ fn items(context: &mut Context<'_>) {
         match item {
             Item::Decl(at) => {
                 if let Some(decl) = module.declarations.decls.get(at) {
-                    context.glance(|c| variable::check(c, tables, decl, Scope::Module, span));
+                    context.check_without_spans(|c| {
+                        variable::check(c, tables, decl, Scope::Module, span)
+                    });
                 }
             }
             Item::Function(at) => {
                 if let Some(function) = module.functions.get(at) {
-                    context.glance(|c| interface::check(c, at, function, span));
+                    context.check_without_spans(|c| interface::check(c, at, function, span));
                 }
             }
             Item::Directive(at) => {

@@ -9,9 +9,9 @@ use ptx_ir::{
 };
 use ptx_isa::{StateSpace, TypeKind};
 
+use crate::codegen_limits::Uses;
 use crate::context::integer;
-use crate::generation::Uses;
-use crate::statement::Statement as Words;
+use crate::stmt_tokens::Statement as Words;
 
 /// Bytes of constants in a module.
 const CONSTANTS: i64 = 0x1_0000;

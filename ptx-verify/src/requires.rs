@@ -2,13 +2,13 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use ptx_ir::shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
+use ptx_ir::operand_shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
 use ptx_ir::{Body, FuncId, InstId, Module, SigId, Span, Statement};
-use ptx_isa::{Arch, Modifier, PtxVersion, Request, Target, TargetSet};
+use ptx_isa::{Arch, InstQuery, Modifier, PtxVersion, Target, TargetSet};
 
-use crate::context::{Context, Need};
+use crate::context::{Context, Requirement};
 use crate::instruction::Instructions;
-use crate::{Environment, Options, body, checked};
+use crate::{Environment, Options, body, incremental};
 
 /// The targets on which something is there, for each version that is known in full.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,7 +141,7 @@ pub fn requires(module: &Module) -> Requirements {
     }
     let mut reasons = collector.reasons;
     for need in outside_of_instructions(module) {
-        let reason = outside(need);
+        let reason = module_reason(need);
         whole.restrict(&reason.availability);
         match reasons.iter_mut().find(|r| r.what == reason.what) {
             Some(same) => same.count += 1,
@@ -159,10 +159,10 @@ pub fn requires(module: &Module) -> Requirements {
 }
 
 /// What the rest of the module needs.
-fn outside_of_instructions(module: &Module) -> Vec<Need> {
+fn outside_of_instructions(module: &Module) -> Vec<Requirement> {
     let mut context = Context::new(module, Environment::new(module, &Options::default()));
     context.needs = Some(Vec::new());
-    checked::outside(&mut context);
+    incremental::module_rules(&mut context);
     let mut instructions = Instructions::new(module);
     for (id, _, of_function) in module.definitions() {
         instructions.enter(module, id, of_function);
@@ -171,7 +171,7 @@ fn outside_of_instructions(module: &Module) -> Vec<Need> {
     context.needs.unwrap_or_default()
 }
 
-fn outside(need: Need) -> Reason {
+fn module_reason(need: Requirement) -> Reason {
     let since = need.target.map_or(TargetSet::ALL, TargetSet::from);
     let until = need.until.map_or(TargetSet::NONE, TargetSet::from);
     let availability = Availability::of(|v| match v < need.version {
@@ -263,7 +263,7 @@ impl<'m> Collector<'m> {
         let opcode = signature.opcode().filter(|_| signature.is_known())?;
         let modifiers: Vec<Modifier> = signature.modifiers().collect();
         self.key.read(|operands, in_entry| {
-            let request = Request {
+            let request = InstQuery {
                 opcode,
                 modifiers: &modifiers,
                 operands,

@@ -8,7 +8,7 @@ use ptx_ir::{
     Span, Statement, SymbolId, SymbolKind,
 };
 
-use crate::statement::Statement as Words;
+use crate::stmt_tokens::Statement as Words;
 
 /// Warns of what nothing mentions. Compilers leave much of it behind, so that one has to ask for it.
 ///

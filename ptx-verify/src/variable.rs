@@ -8,8 +8,8 @@ use ptx_ir::{
 use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 
 use crate::context::{Context, integer};
-use crate::statement::Statement;
-use crate::{initial, interface};
+use crate::stmt_tokens::Statement;
+use crate::{initializer, interface};
 
 /// Where a declaration stands.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub(crate) fn check(
         let count = context.found.len();
         of_one(context, tables.pool, decl, ty, declarator, &statement);
         if context.found.len() == count && declarator.init != Operand::Absent {
-            initial::check(context, tables, decl, ty, declarator, &statement);
+            initializer::check(context, tables, decl, ty, declarator, &statement);
         }
     }
 }

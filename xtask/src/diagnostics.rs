@@ -21,7 +21,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let found = Assemblers::find_or_say(args.require_ptxas, "EXAMPLES OF DIAGNOSTICS")?;
+    let found = Assemblers::find_or_warn(args.require_ptxas, "EXAMPLES OF DIAGNOSTICS")?;
     let Some(assemblers) = found else {
         return Ok(());
     };

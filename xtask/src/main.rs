@@ -25,7 +25,7 @@ mod messages;
 mod mutations;
 #[cfg(test)]
 #[cfg(feature = "libraries")]
-mod names;
+mod opcode_lint;
 mod page;
 #[cfg(feature = "libraries")]
 mod pressure;

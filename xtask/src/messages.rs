@@ -171,7 +171,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         fs::write(path, &document)?;
     }
     let mut wrong = complaints(&kinds, &document)?;
-    if let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "MESSAGES")? {
+    if let Some(assemblers) = Assemblers::find_or_warn(args.require_ptxas, "MESSAGES")? {
         let answers = parallel::map(args.jobs, &kinds, |kind| -> Result<Option<String>> {
             if kind.text.is_empty() {
                 return Ok(None);

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::ModuleFacts;
 
 use crate::corpus::{files, parallel};
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 const LARGEST: u64 = 200_000;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let found = Assemblers::find_or_say(args.require_ptxas, "COMPARISON OF REGISTERS")?;
+    let found = Assemblers::find_or_warn(args.require_ptxas, "COMPARISON OF REGISTERS")?;
     let Some(assemblers) = found else {
         return Ok(());
     };

@@ -11,7 +11,7 @@ use ptx_isa::Target;
 use wait_timeout::ChildExt as _;
 
 /// How long one run may take.
-const PATIENCE: Duration = Duration::from_secs(900);
+const TIMEOUT: Duration = Duration::from_secs(900);
 
 /// The assemblers at hand: the judge, a newer one for texts whose `.version` it does not know, and an older one for
 /// targets it knows no more.
@@ -86,7 +86,7 @@ impl Assemblers {
 
     /// [`Self::find`] for a command line: without an assembler, an error under
     /// `--require-ptxas`, else one loud line.
-    pub(crate) fn find_or_say(required: bool, what: &str) -> Result<Option<Self>> {
+    pub(crate) fn find_or_warn(required: bool, what: &str) -> Result<Option<Self>> {
         let found = Self::find()?;
         if found.is_none() {
             if required {
@@ -239,7 +239,7 @@ impl Assembler {
             .stdout(out);
         let start = Instant::now();
         let mut child = command.spawn().context("running ptxas")?;
-        let status = child.wait_timeout(PATIENCE)?;
+        let status = child.wait_timeout(TIMEOUT)?;
         let time = start.elapsed();
         if status.is_none() {
             child.kill()?;

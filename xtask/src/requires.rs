@@ -45,7 +45,7 @@ struct Outcome {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let found = Assemblers::find_or_say(args.require_ptxas, "REQUIREMENTS")?;
+    let found = Assemblers::find_or_warn(args.require_ptxas, "REQUIREMENTS")?;
     let Some(assemblers) = found else {
         return Ok(());
     };

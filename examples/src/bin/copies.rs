@@ -4,7 +4,7 @@ use ptx_analysis::cfg::Cfg;
 use ptx_analysis::dataflow::{Analysis, Cursor, Direction, JoinSemiLattice, solve};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{LineIndex, Operand, Statement, StmtId};
-use ptx_isa::{Completion, Step};
+use ptx_isa::{AsyncPhase, Completion};
 
 /// At most so many groups.
 #[derive(Clone)]
@@ -18,7 +18,7 @@ impl JoinSemiLattice for Groups {
 }
 
 /// For each block what closes a group or waits, and how many groups may stay on their way.
-struct Copies(Vec<Vec<(StmtId, Step, u32)>>);
+struct Copies(Vec<Vec<(StmtId, AsyncPhase, u32)>>);
 #[rustfmt::skip]
 impl Analysis for Copies {
     type Domain = Groups;
@@ -28,7 +28,7 @@ impl Analysis for Copies {
     fn len(&self, block: u32) -> u32 { self.0[block as usize].len() as u32 }
     fn effect(&self, block: u32, index: u32, state: &mut Groups) {
         match self.0[block as usize][index as usize] {
-            (_, Step::Wait, left) => state.0 = state.0.min(left),
+            (_, AsyncPhase::Wait, left) => state.0 = state.0.min(left),
             // Counting ends somewhere, or a loop would count for ever.
             _ => state.0 = (state.0 + 1).min(99),
         }
@@ -51,14 +51,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             // A guarded wait may not happen; a guarded commit may.
             let surely = of.inst(inst).guard().is_none();
             let steps = of.inst(inst).asynchronous().iter().filter(|s| s.0 == Completion::CpAsync
-                && (s.1 == Step::Commit || s.1 == Step::Wait && surely));
+                && (s.1 == AsyncPhase::Commit || s.1 == AsyncPhase::Wait && surely));
             copies.0[block as usize].extend(steps.map(|s| (stmt, s.1, left)));
         }
         let solution = solve(&cfg, &copies, u64::MAX)?;
         let mut cursor = Cursor::new(&copies, &solution);
         for (block, steps) in (0..).zip(&copies.0) {
             for (index, &(stmt, step, left)) in (0..).zip(steps) {
-                if let (Step::Wait, Some(Groups(most))) = (step, cursor.before(block, index)) {
+                if let (AsyncPhase::Wait, Some(Groups(most))) = (step, cursor.before(block, index)) {
                     let line = lines.position(body.source_span(stmt).start).line;
                     println!("{line}: up to {most} groups, waits for all but {left}");
                 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::{ModuleFacts, Space};
 use ptx_ir::{FunctionKind, LineIndex};
 

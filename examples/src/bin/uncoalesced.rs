@@ -7,9 +7,9 @@
 //!
 //! `cargo run -p ptx-examples --bin uncoalesced -- FILE`
 
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::reaching::Reaching;
-use ptx_ir::facts::{FunctionFacts, ModuleFacts, Place, Space};
+use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane, Space};
 use ptx_ir::{InstId, LineIndex, Operand, Statement, StmtId};
 use ptx_isa::{Access, Modifier, Opcode, SpecialReg, StateSpace};
 
@@ -83,7 +83,7 @@ impl Strides<'_> {
             },
             Operand::Reg(register) => self.register(
                 at,
-                Place {
+                RegLane {
                     register,
                     lane: None,
                 },
@@ -93,7 +93,7 @@ impl Strides<'_> {
     }
 
     /// Of the definitions that reach a read.
-    fn register(&self, at: StmtId, place: Place) -> Stride {
+    fn register(&self, at: StmtId, place: RegLane) -> Stride {
         let (Some(variable), uses) = (
             self.analysis.variables.of(place).next(),
             &self.reaching.uses,

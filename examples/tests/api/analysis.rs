@@ -1,6 +1,6 @@
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::fold::is_copy;
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{DepthFirst, Digraph, Dominators, PostDominators};
 use ptx_ir::facts::ModuleFacts;
 use ptx_isa::Opcode;

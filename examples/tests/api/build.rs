@@ -40,7 +40,7 @@ fn tables_behind_labels_that_are_there() -> Result<(), Error> {
     k.add_param(texture)?;
     let aligned =
         Declaration::new(StateSpace::Param, T::U64, "p").pointer(Some(StateSpace::Global), None);
-    k.add_param(aligned.pointer_align(16u32).late_align(8u32))?;
+    k.add_param(aligned.pointer_align(16u32).trailing_align(8u32))?;
     let i = k.reg(T::U32);
     let [jumps, calls, shape, first, second] = [(); 5].map(|()| k.label());
     assert_ne!(k.name_of_label(first), k.name_of_label(second));

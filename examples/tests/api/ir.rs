@@ -3,10 +3,10 @@ use std::sync::Arc;
 use ptx_ir::edit::OffsetMap;
 use ptx_ir::facts::{Callees, ModuleFacts};
 use ptx_ir::lex::scan;
-use ptx_ir::shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
+use ptx_ir::operand_shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
 use ptx_ir::{
     Address, AddressForm, Body, Immediate, Interner, Item, LineIndex, Linkage, Module, Operand,
-    OperandPool, Origin, Signatures, Span, constant,
+    OperandPool, Signatures, Span, StmtSpan, constant,
 };
 use ptx_isa::{Directive, Modifier, ModifierClass, StateSpace};
 
@@ -94,12 +94,12 @@ fn tables_by_hand() {
     assert_eq!(pool.immediate(id).unwrap().value, value);
 
     let mut module = Module::with_source(source);
-    let origin = Origin::new(Span::new(0, 2), true);
+    let origin = StmtSpan::new(Span::new(0, 2), true);
     let item = module.push_item(Item::Removed, origin);
     assert!(origin.has_comments());
     assert_eq!(module.span(item), Span::new(0, 2));
     assert_eq!(&*module.patched_text(Span::new(0, 2), None), b"ld");
-    assert!(Body::with_room(100).statements.is_empty());
+    assert!(Body::with_capacity(100).statements.is_empty());
     assert_eq!(
         Linkage::from_directive(Directive::Weak),
         Some(Linkage::Weak)

@@ -1,8 +1,8 @@
-use ptx_isa::Shape::{Integer, Register};
+use ptx_isa::OperandShape::{Integer, Register};
 use ptx_isa::describe::{each_fact, floors, type_of};
 use ptx_isa::{
-    Directive, Expected, Modifier, Opcode, PtxVersion, Request, ScalarType as T, StateSpace,
-    Target, Written, find_instruction,
+    ActualOperand, Directive, Expected, InstQuery, Modifier, Opcode, PtxVersion, ScalarType as T,
+    StateSpace, Target, find_instruction,
 };
 
 #[test]
@@ -19,9 +19,9 @@ fn an_instruction_of_the_table() {
     let form = instruction
         .forms()
         .iter()
-        .find(|f| f.match_tolerant(&modifiers).is_some());
+        .find(|f| f.match_lenient(&modifiers).is_some());
     let form = form.unwrap();
-    assert!(form.is_complete() && !form.asks_for_values());
+    assert!(form.is_complete() && !form.depends_on_immediates());
     assert!(form.notes().iter().all(|n| !n.is_empty()));
     let ignores = |m: &&Modifier| form.ignores(**m);
     assert!(Modifier::ALL.iter().any(|m| m.is_ignored()));
@@ -46,8 +46,8 @@ fn an_instruction_of_the_table() {
     .unwrap();
     assert!(lines > 0);
 
-    let operands = [Register(T::F32), Register(T::F32), Register(T::F32)].map(Written::new);
-    let request = Request {
+    let operands = [Register(T::F32), Register(T::F32), Register(T::F32)].map(ActualOperand::new);
+    let request = InstQuery {
         opcode: Opcode::Add,
         modifiers: &modifiers,
         operands: &operands,
@@ -56,7 +56,7 @@ fn an_instruction_of_the_table() {
     assert!(request.candidates().count() > 0);
     let mut selection = request.select_anywhere().unwrap();
     assert!(selection.problems.is_empty());
-    assert_eq!(selection.without_effect().count(), 0);
+    assert_eq!(selection.redundant().count(), 0);
     assert_eq!(
         selection
             .deprecations(PtxVersion::CURRENT, Target::Sm90)
@@ -67,8 +67,9 @@ fn an_instruction_of_the_table() {
     assert!(selection.problems.is_empty());
     // A shuffle without `.sync` is deprecated, and gone on newer targets.
     let modifiers = [Modifier::Idx, Modifier::B32];
-    let operands = [Register(T::B32), Register(T::B32), Integer(0), Integer(31)].map(Written::new);
-    let request = Request {
+    let operands =
+        [Register(T::B32), Register(T::B32), Integer(0), Integer(31)].map(ActualOperand::new);
+    let request = InstQuery {
         opcode: Opcode::Shfl,
         modifiers: &modifiers,
         operands: &operands,
@@ -84,7 +85,7 @@ fn an_instruction_of_the_table() {
     selection.add_floors(old.0, old.1);
     assert!(!selection.problems.is_empty());
     assert!(Opcode::Call.takes_lists() && !Opcode::Add.takes_lists());
-    assert!(Directive::Func.is_allowed_in(ptx_isa::Place::Module));
+    assert!(Directive::Func.is_allowed_in(ptx_isa::DirectivePosition::Module));
     let of_bar = find_instruction(Opcode::Mbarrier, &[Modifier::Init, Modifier::B64]);
     let text = floors(of_bar.unwrap().floors()).to_string();
     assert!(text.is_empty() || text.contains("sm_"), "{text}");

@@ -1,6 +1,6 @@
 //! Logic, shifts and bit fields: sections 9.7.1.14 to 9.7.1.22, 9.7.8 and 9.7.9.7.
 
-use super::words::Words;
+use super::modifiers::Words;
 use super::{Folded, mask, signed};
 use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
 

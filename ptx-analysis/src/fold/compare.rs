@@ -1,8 +1,8 @@
 //! Comparison and selection: sections 9.7.6 and 9.7.7.
 
+use super::float_format::Format;
 use super::integer::Int;
-use super::soft::Format;
-use super::words::{FTZ, Words};
+use super::modifiers::{FTZ, Words};
 use super::{Folded, element, mask};
 use core::cmp::Ordering;
 use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};

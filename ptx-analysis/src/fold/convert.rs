@@ -1,11 +1,11 @@
 //! Conversion: sections 9.7.9.21 and 9.7.9.22.
 
+use super::exact_float::Number;
 use super::float::finish;
+use super::float_format::{Format, Rounding};
 use super::integer::Int;
-use super::number::Number;
-use super::soft::{Format, Rounding};
-use super::words::{FTZ, RELU, SAT, SATFINITE, Words};
-use super::{Folded, mask, short};
+use super::modifiers::{FTZ, RELU, SAT, SATFINITE, Words};
+use super::{Folded, mask, narrow_float};
 use ptx_isa::{Modifier, ScalarType};
 
 pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
@@ -14,7 +14,7 @@ pub(super) fn cvt(words: &Words, operands: &[u128]) -> Option<Folded> {
     }
     let random = words.choice == [Some(Modifier::Rs), None];
     if random || words.has(RELU | SATFINITE) || words.types().any(|ty| ty.lanes() > 1) {
-        return short::cvt(words, operands);
+        return narrow_float::cvt(words, operands);
     }
     words.flags_within(FTZ | SAT)?;
     let (&[a], None, [None, None], None) = (operands, words.ty(2), words.choice, words.logic)

@@ -1,9 +1,9 @@
 //! Floating-point arithmetic where IEEE 754 fixes the result: sections 9.7.3 to 9.7.5.
 
-use super::extreme::extreme;
-use super::number::{Number, Size};
-use super::soft::{Format, Rounding};
-use super::words::{FTZ, NAN, RELU, SAT, Words};
+use super::exact_float::{Magnitude, Number};
+use super::float_format::{Format, Rounding};
+use super::minmax::extreme;
+use super::modifiers::{FTZ, NAN, RELU, SAT, Words};
 use super::{Folded, element};
 use alloc::vec::Vec;
 use ptx_isa::{Modifier, Opcode, ScalarType};
@@ -118,7 +118,7 @@ fn rounded(
     }
     let one = Number {
         negative: false,
-        size: Size::Finite(1, 0),
+        size: Magnitude::Finite(1, 0),
     };
     let exact = match (opcode, operands.len()) {
         (Opcode::Add, 2) => (|| number(0)?.add(number(1)?, rounding))(),
@@ -164,7 +164,7 @@ pub(super) fn finish(
         let one = format.encode(
             Number {
                 negative: false,
-                size: Size::Finite(1, 0),
+                size: Magnitude::Finite(1, 0),
             },
             Rounding::Zero,
         );

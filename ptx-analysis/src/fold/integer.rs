@@ -1,6 +1,6 @@
 //! Integer arithmetic: sections 9.7.1 and 9.7.2.
 
-use super::words::{CC, RELU, SAT, Words};
+use super::modifiers::{CC, RELU, SAT, Words};
 use super::{Folded, element, mask, signed};
 use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
 

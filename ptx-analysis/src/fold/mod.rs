@@ -7,23 +7,23 @@ mod algebra;
 mod bits;
 mod compare;
 mod convert;
-mod extreme;
+mod exact_float;
 mod float;
+mod float_format;
 mod integer;
-mod number;
+mod minmax;
+mod modifiers;
+mod narrow_float;
 mod partial;
-mod short;
 mod simd;
-mod soft;
 mod video;
-mod words;
 
 pub use algebra::{COPY, Conversion, commutes, conversion, is_copy};
 pub use partial::fold_partial;
 pub use video::Video;
 
+use modifiers::Words;
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
-use words::Words;
 
 /// An instruction with the values it reads.
 #[derive(Clone, Copy, Debug)]
@@ -95,7 +95,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         Opcode::Addc | Opcode::Subc | Opcode::Madc => {
             integer::carried(opcode, &words, operands, carry)
         }
-        Opcode::Add | Opcode::Sub | Opcode::Mad if words.has(words::CC) => {
+        Opcode::Add | Opcode::Sub | Opcode::Mad if words.has(modifiers::CC) => {
             integer::carried(opcode, &words, operands, None)
         }
         Opcode::Add

@@ -1,14 +1,14 @@
 //! A graph made from a list of edges.
 
-use super::{Graph, Table};
+use super::{Csr, Graph};
 use alloc::vec::Vec;
 
 /// An immutable graph: successors and predecessors of a node are slices of two arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Digraph {
     entry: u32,
-    forward: Table,
-    backward: Table,
+    forward: Csr,
+    backward: Csr,
     exits: Option<Vec<bool>>,
 }
 
@@ -37,8 +37,8 @@ impl Digraph {
     pub(crate) fn from_valid(nodes: u32, entry: u32, edges: &[(u32, u32)]) -> Self {
         Self {
             entry,
-            forward: Table::new(nodes as usize, edges.iter().copied()),
-            backward: Table::new(nodes as usize, edges.iter().map(|&(from, to)| (to, from))),
+            forward: Csr::new(nodes as usize, edges.iter().copied()),
+            backward: Csr::new(nodes as usize, edges.iter().map(|&(from, to)| (to, from))),
             exits: None,
         }
     }

@@ -3,7 +3,7 @@
 //! Computed by semi-NCA (Georgiadis): semidominators with path compression, then the nearest common ancestor by a walk
 //! up the tree that is nearly constant in practice. O(E log V) for the first part.
 
-use super::{DepthFirst, Graph, NONE, Table, some};
+use super::{Csr, DepthFirst, Graph, NONE, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -76,7 +76,7 @@ impl Dominators {
     }
 
     /// Whether the entry reaches `node`.
-    pub fn reached(&self, node: u32) -> bool {
+    pub fn is_reachable(&self, node: u32) -> bool {
         self.start
             .get(node as usize)
             .is_some_and(|&start| start != NONE)
@@ -84,7 +84,7 @@ impl Dominators {
 
     /// Whether `a` dominates `b`; every reached node dominates itself. Constant time.
     pub fn dominates(&self, a: u32, b: u32) -> bool {
-        self.reached(a) && self.reached(b) && {
+        self.is_reachable(a) && self.is_reachable(b) && {
             let at = self.start[b as usize];
             self.start[a as usize] <= at && at < self.end[a as usize]
         }
@@ -99,13 +99,13 @@ impl Dominators {
     pub fn ancestors(&self, node: u32) -> Ancestors<'_> {
         Ancestors {
             dominators: self,
-            next: self.reached(node).then_some(node),
+            next: self.is_reachable(node).then_some(node),
         }
     }
 
     /// The nearest node that dominates both.
     pub fn nearest_common(&self, mut a: u32, mut b: u32) -> Option<u32> {
-        if !self.reached(a) || !self.reached(b) {
+        if !self.is_reachable(a) || !self.is_reachable(b) {
             return None;
         }
         while a != b {
@@ -129,13 +129,13 @@ impl Dominators {
     }
 
     /// For each node those that it dominates immediately. Linear.
-    pub fn children(&self) -> Table {
+    pub fn children(&self) -> Csr {
         let edges = self
             .order
             .iter()
             .skip(1)
             .map(|&n| (self.idom[n as usize], n));
-        Table::new(self.idom.len(), edges)
+        Csr::new(self.idom.len(), edges)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Dominance frontiers: where the dominance of a node ends.
 
-use super::{Dominators, Graph, Table};
+use super::{Csr, Dominators, Graph};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,14 +10,14 @@ use alloc::vec::Vec;
 /// Time and memory are the size of the result, which is quadratic in nests of loops: where only the joins of some
 /// definitions matter, ask [`iterated_frontier`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frontiers(Table);
+pub struct Frontiers(Csr);
 
 impl Frontiers {
     /// The frontiers of the reached nodes of `graph`, whose dominators are `dominators`.
     pub fn new(graph: &impl Graph, dominators: &Dominators) -> Self {
         let mut pairs = Vec::new();
         let mut seen_for = vec![super::NONE; graph.node_count() as usize];
-        for join in (0..graph.node_count()).filter(|&n| dominators.reached(n)) {
+        for join in (0..graph.node_count()).filter(|&n| dominators.is_reachable(n)) {
             let stop = dominators.immediate(join);
             for &from in graph.predecessors(join) {
                 for node in dominators
@@ -33,10 +33,7 @@ impl Frontiers {
                 }
             }
         }
-        Self(Table::new(
-            graph.node_count() as usize,
-            pairs.iter().copied(),
-        ))
+        Self(Csr::new(graph.node_count() as usize, pairs.iter().copied()))
     }
 
     /// The frontier of `node`, ascending; empty for a node not reached.
@@ -52,14 +49,14 @@ impl Frontiers {
 pub fn iterated_frontier(
     graph: &impl Graph,
     dominators: &Dominators,
-    children: &Table,
+    children: &Csr,
     nodes: &[u32],
 ) -> Vec<u32> {
     let count = graph.node_count() as usize;
     let (mut queued, mut walked) = (vec![false; count], vec![false; count]);
     let mut found = vec![false; count];
     let mut queue = BinaryHeap::new();
-    for &node in nodes.iter().filter(|&&n| dominators.reached(n)) {
+    for &node in nodes.iter().filter(|&&n| dominators.is_reachable(n)) {
         if !core::mem::replace(&mut queued[node as usize], true) {
             queue.push((dominators.depth(node), node));
         }

@@ -8,7 +8,7 @@
 //! Found from the innermost loop outwards with union-find (Tarjan, Havlak, with Ramalingam's treatment of edges into the
 //! middle of a loop): nearly linear, also in irreducible graphs.
 
-use super::{DepthFirst, Dominators, Graph, NONE, Table, some};
+use super::{Csr, DepthFirst, Dominators, Graph, NONE, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -233,7 +233,7 @@ fn enter(around: &mut [u32], inside: u32, header: u32, work: &mut Vec<u32>) {
 
 /// For each node the edges, but for retreating ones, whose ends have it as nearest common ancestor in the depth-first
 /// tree; flattened to pairs. Tarjan's offline method: nodes are joined to their parents when they are done.
-fn edges_by_meeting(graph: &impl Graph, search: &DepthFirst) -> Table {
+fn edges_by_meeting(graph: &impl Graph, search: &DepthFirst) -> Csr {
     let mut set = Sets::new(graph.node_count() as usize);
     let mut found = Vec::new();
     for &from in search.postorder() {
@@ -250,7 +250,7 @@ fn edges_by_meeting(graph: &impl Graph, search: &DepthFirst) -> Table {
             set.join(from, up);
         }
     }
-    Table::new(graph.node_count() as usize, found.iter().copied())
+    Csr::new(graph.node_count() as usize, found.iter().copied())
 }
 
 /// Disjoint sets, each named by its highest node; finding shortens the way.

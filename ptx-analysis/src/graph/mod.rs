@@ -4,6 +4,7 @@
 //! nodes and edges unless its own page says otherwise.
 
 mod control;
+mod csr;
 mod digraph;
 mod dominators;
 mod frontier;
@@ -13,9 +14,9 @@ mod order;
 mod petgraph;
 mod post;
 mod scc;
-mod table;
 
 pub use control::{ControlDependence, Dependents};
+pub use csr::Csr;
 pub use digraph::{BadGraph, Digraph};
 pub use dominators::{Ancestors, Dominators};
 pub use frontier::{Frontiers, iterated_frontier};
@@ -25,7 +26,6 @@ pub use order::{DepthFirst, ReversePostOrder};
 pub use petgraph::{Petgraph, Seen};
 pub use post::PostDominators;
 pub use scc::Components;
-pub use table::Table;
 
 /// A directed graph whose nodes are `0..node_count`. Parallel edges and self loops are allowed.
 pub trait Graph {

@@ -90,7 +90,7 @@ impl DepthFirst {
     }
 
     /// Whether the search reached `node`.
-    pub fn reached(&self, node: u32) -> bool {
+    pub fn is_reachable(&self, node: u32) -> bool {
         self.number(node).is_some()
     }
 

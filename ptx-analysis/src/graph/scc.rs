@@ -1,6 +1,6 @@
 //! Strongly connected components (Tarjan), linear.
 
-use super::{Graph, NONE, Table, some};
+use super::{Csr, Graph, NONE, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 #[derive(Clone, Debug)]
 pub struct Components {
     component: Vec<u32>,
-    members: Table,
+    members: Csr,
 }
 
 impl Components {
@@ -63,7 +63,7 @@ impl Components {
         for id in &mut component {
             *id = found - 1 - *id;
         }
-        let members = Table::new(found as usize, component.iter().copied().zip(0..nodes));
+        let members = Csr::new(found as usize, component.iter().copied().zip(0..nodes));
         Self { component, members }
     }
 

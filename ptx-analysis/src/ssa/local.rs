@@ -2,12 +2,12 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{FunctionFacts, Mentions, Place};
+use ptx_ir::facts::{FunctionFacts, Mentions, RegLane};
 use ptx_ir::{Body, EntityId, Statement, StmtId};
 
 use super::{Returned, Ssa, Use, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
-use crate::variables::Variables;
+use crate::reg_lanes::Variables;
 
 /// A place that sees the value with which its block begins.
 #[derive(Copy, Clone, Debug)]
@@ -68,7 +68,7 @@ impl Local {
         let body = facts.body();
         let mut results: Vec<u32> = Vec::new();
         for register in facts.results() {
-            results.extend(variables.of(Place {
+            results.extend(variables.of(RegLane {
                 register,
                 lane: None,
             }));

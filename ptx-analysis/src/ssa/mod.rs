@@ -29,8 +29,8 @@
 //! # use ptx_ir::EntityId as _;
 //! ```
 
-mod follow;
 mod local;
+mod phi_placement;
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -39,8 +39,8 @@ use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{EntityId, StmtId};
 
 use crate::cfg::{BlockId, Cfg};
-use crate::graph::{Dominators, Table};
-use crate::variables::Variables;
+use crate::graph::{Csr, Dominators};
+use crate::reg_lanes::Variables;
 
 /// A value of an [`Ssa`]: dense, from 0.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -120,7 +120,7 @@ pub struct Ssa {
     /// Which of the statements each is, where edits changed their order.
     places: Vec<u32>,
     /// The phis of each block.
-    phis: Table,
+    phis: Csr,
     /// Of each phi, in the order of the values.
     args: Vec<ValueId>,
     arg_starts: Vec<u32>,
@@ -140,7 +140,7 @@ impl Ssa {
         variables: &Variables,
     ) -> Self {
         let local = local::Local::new(facts, cfg, variables);
-        follow::follow(cfg, dominators, local)
+        phi_placement::follow(cfg, dominators, local)
     }
 
     /// How many values there are: ids lie below.

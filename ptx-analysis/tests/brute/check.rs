@@ -5,7 +5,7 @@ use ptx_analysis::graph::{
     Components, ControlDependence, DepthFirst, Digraph, Dominators, Frontiers, Graph, LoopId,
     Loops, PostDominators, ReversePostOrder, is_reducible, iterated_frontier,
 };
-use ptx_analysis::natural::NaturalLoops;
+use ptx_analysis::natural_loops::NaturalLoops;
 
 pub(crate) fn orders(graph: &Digraph) {
     let order = ReversePostOrder::new(graph);
@@ -22,7 +22,7 @@ pub(crate) fn orders(graph: &Digraph) {
     let search = DepthFirst::new(graph);
     for n in 0..graph.node_count() {
         assert_eq!(order.position(n).is_some(), reached[n as usize]);
-        assert_eq!(search.reached(n), reached[n as usize]);
+        assert_eq!(search.is_reachable(n), reached[n as usize]);
         let place = order.order().iter().position(|&m| m == n);
         assert_eq!(order.position(n), place.map(|p| p as u32));
     }
@@ -127,7 +127,7 @@ pub(crate) fn frontiers(graph: &Digraph, random: &mut Random) {
     for a in 0..graph.node_count() {
         let expected: Vec<u32> = of(a)
             .into_iter()
-            .filter(|&b| dominators.reached(b))
+            .filter(|&b| dominators.is_reachable(b))
             .collect();
         assert_eq!(frontiers.of(a), expected, "{graph:?} {a}");
     }

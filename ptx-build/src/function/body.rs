@@ -9,9 +9,9 @@ use ptx_ir::FunctionKind;
 use ptx_isa::ScalarType;
 
 use crate::error::{Error, Kind};
-use crate::module::Written;
+use crate::module::DeclState;
 use crate::operand::Reg;
-use crate::writer::Mention;
+use crate::writer::Dependency;
 
 #[derive(Debug)]
 pub(crate) struct RegisterInfo {
@@ -44,7 +44,7 @@ pub(crate) struct Local {
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) text: String,
-    pub(crate) mentions: Vec<Mention>,
+    pub(crate) mentions: Vec<Dependency>,
 }
 
 #[derive(Debug)]
@@ -163,7 +163,7 @@ pub(crate) struct Body {
     pub(super) is_open: bool,
     pub(super) guard: Option<(Reg, bool)>,
     pub(crate) key: Vec<u8>,
-    pub(crate) mentions: Vec<Mention>,
+    pub(crate) mentions: Vec<Dependency>,
     pub(crate) error: Option<Error>,
     /// A statement that was begun and not ended: said when the function is finished.
     pub(crate) unfinished: Option<Error>,
@@ -175,9 +175,9 @@ impl Body {
     }
 
     /// A statement that mentions what was noted is refused.
-    pub(crate) fn unmention(&mut self) {
+    pub(crate) fn rollback_refs(&mut self) {
         for mention in self.mentions.drain(..) {
-            if let Mention::Label(l) = mention
+            if let Dependency::Label(l) = mention
                 && let Some(label) = self.labels.get_mut(l as usize)
                 && label.place.is_none()
             {
@@ -226,11 +226,11 @@ impl Body {
     }
 
     /// Whether a function of the module is declared before this place.
-    pub(crate) fn knows(&self, function: u32, written: Written) -> bool {
+    pub(crate) fn knows(&self, function: u32, written: DeclState) -> bool {
         match written {
-            Written::Before => true,
-            Written::Begun => function == self.function,
-            Written::Inside { owner, scope } => {
+            DeclState::Declared => true,
+            DeclState::Open => function == self.function,
+            DeclState::Nested { owner, scope } => {
                 let is_open = self.scopes.iter().any(|s| s.id == scope);
                 function == self.function || (owner == self.owner && is_open)
             }
@@ -238,7 +238,7 @@ impl Body {
     }
 
     /// Whether the name of a function of the module means something else here.
-    pub(crate) fn hides(&self, name: &str, function: u32) -> bool {
+    pub(crate) fn shadows(&self, name: &str, function: u32) -> bool {
         match self.names.get(name).and_then(|m| m.last()) {
             Some((_, Meaning::Function(f))) => *f != function,
             _ => self.means(name),

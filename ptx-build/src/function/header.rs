@@ -9,10 +9,10 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use super::body::Meaning;
 use super::{FunctionBuilder, no_results};
+use crate::check;
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
 use crate::interface::Interface;
-use crate::judge;
 use crate::number::Number;
 use crate::operand::{Reg, Var};
 
@@ -205,7 +205,7 @@ impl<'m> FunctionBuilder<'m> {
         let declared = known.map_or("", |f| &f.declared);
         let start = tables.header.len() + declared.len() + 1;
         let whole = format!("{}{declared}\n{text}", tables.header);
-        match judge::errors(&whole, start, start + text.len()) {
+        match check::errors(&whole, start, start + text.len()) {
             Ok(_) => {
                 text.truncate(text.len().saturating_sub("}\n".len()));
                 Ok(text)

@@ -11,7 +11,7 @@ use super::body::{LabelInfo, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
-use crate::foreign::Handle;
+use crate::handle_owner::Handle;
 use crate::interface::Interface;
 use crate::operand::{Func, IntoOperands, Label, Operand};
 use crate::writer::hidden;
@@ -270,7 +270,7 @@ impl FunctionBuilder<'_> {
         let text = self.body.text.get(at..).unwrap_or_default().to_string();
         self.body.text.truncate(at);
         if let Some(error) = self.body.error.take() {
-            self.body.unmention();
+            self.body.rollback_refs();
             return Err(error);
         }
         Ok(text)
@@ -294,7 +294,7 @@ impl FunctionBuilder<'_> {
             false => self.check(&format!("{name}: {text}"), &mentions),
         };
         if let Err(error) = placed.and_then(|()| self.place(label)) {
-            self.body.unmention();
+            self.body.rollback_refs();
             return Err(error);
         }
         self.body.line(&text);

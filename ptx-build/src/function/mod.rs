@@ -1,10 +1,10 @@
 //! The kernel or function that is being made.
 
 mod body;
+mod debug_info;
 mod header;
 mod labels;
 mod names;
-mod notes;
 mod registers;
 mod statements;
 mod variables;

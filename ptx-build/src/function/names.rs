@@ -8,7 +8,7 @@ use ptx_isa::SpecialReg;
 use super::FunctionBuilder;
 use super::body::{Fresh, Meaning};
 use crate::error::{Error, Kind};
-use crate::spelling;
+use crate::lexical;
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn duplicate(&self, name: &str) -> Error {
@@ -53,7 +53,7 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Refuses what is no name, or has a meaning in the scope at this depth or in one inside of it.
     pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), Error> {
-        spelling::name(name)?;
+        lexical::name(name)?;
         let in_fresh = |f: &Fresh| f.holds(name);
         let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
         let scopes = self.body.scopes.get(depth.wrapping_sub(1)..);

@@ -12,8 +12,8 @@ use super::body::{Fresh, RangeInfo, RegisterInfo};
 use super::{FunctionBuilder, Meaning, ends_with_digit};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
 use crate::error::{Error, Kind};
-use crate::foreign::Handle;
-use crate::initial::Scope as Names;
+use crate::handle_owner::Handle;
+use crate::initializer::Scope as Names;
 use crate::operand::{Reg, RegRange};
 use crate::writer::{hidden, push_digits};
 

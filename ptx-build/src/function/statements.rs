@@ -6,11 +6,11 @@ use alloc::string::ToString;
 use ptx_ir::FunctionKind;
 
 use super::FunctionBuilder;
+use crate::check;
 use crate::error::Error;
-use crate::judge;
+use crate::lexical;
 use crate::operand::{IntoOperands, Label, Reg};
-use crate::spelling;
-use crate::writer::{Mention, Writer};
+use crate::writer::{Dependency, Writer};
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn writer(&mut self, values: bool) -> Writer<'_> {
@@ -37,7 +37,7 @@ impl<'m> FunctionBuilder<'m> {
 
     /// An instruction by its mnemonic.
     pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), Error> {
-        if let Err(error) = spelling::mnemonic(mnemonic) {
+        if let Err(error) = lexical::mnemonic(mnemonic) {
             self.body.abandon();
             self.body.guard = None;
             return Err(error);
@@ -81,7 +81,7 @@ impl<'m> FunctionBuilder<'m> {
         match result {
             Ok(()) => self.body.committed = self.body.text.len(),
             Err(_) => {
-                self.body.unmention();
+                self.body.rollback_refs();
                 self.body.text.truncate(self.body.committed);
             }
         }
@@ -127,16 +127,16 @@ impl<'m> FunctionBuilder<'m> {
     /// The same behind other statements.
     pub(super) fn judge_behind(&self, before: &str, text: &str) -> Result<(), Error> {
         let both = format!("{before}{text}");
-        let (whole, start) = judge::around(&self.body, &self.module.tables, &both);
+        let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
         let start = start + before.len();
-        match judge::errors(&whole, start, start + text.len()) {
+        match check::errors(&whole, start, start + text.len()) {
             Ok(_) => Ok(()),
             Err(found) => Err(Error::illegal(text.to_string(), found)),
         }
     }
 
     /// Judges a text that mentions these.
-    pub(crate) fn check(&mut self, text: &str, mentions: &[Mention]) -> Result<(), Error> {
+    pub(crate) fn check(&mut self, text: &str, mentions: &[Dependency]) -> Result<(), Error> {
         self.body.mentions.clear();
         self.body.mentions.extend_from_slice(mentions);
         self.judge_text(text)?;

@@ -11,11 +11,11 @@ use super::FunctionBuilder;
 use super::body::{Local, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{Error, Kind};
-use crate::initial::Scope as Names;
+use crate::initializer::Scope as Names;
 use crate::interface::Interface;
-use crate::module::{Written, no_variables};
+use crate::module::{DeclState, no_variables};
 use crate::operand::{Func, Var};
-use crate::writer::Mention;
+use crate::writer::Dependency;
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn add_local(
@@ -86,7 +86,7 @@ impl<'m> FunctionBuilder<'m> {
         let all = all?;
         self.body.line(&text);
         for mention in mentions {
-            if let Mention::Label(l) = mention {
+            if let Dependency::Label(l) = mention {
                 self.body.wait(l);
             }
         }
@@ -119,8 +119,8 @@ impl<'m> FunctionBuilder<'m> {
         }
         let (owner, scope) = (self.body.owner, self.body.scope());
         let known = self.module.tables.functions.get_mut(func.index as usize);
-        if let Some(f) = known.filter(|f| f.written != Written::Before) {
-            f.written = Written::Inside { owner, scope };
+        if let Some(f) = known.filter(|f| f.written != DeclState::Declared) {
+            f.written = DeclState::Nested { owner, scope };
             self.body.declared.push(func.index);
         }
         self.body.abandon();

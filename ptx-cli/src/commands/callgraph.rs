@@ -58,7 +58,7 @@ struct Node<'a> {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     };
     input::in_order(&inputs, &mut out, &mut status, work, |out, bytes| {
         out.write_all(&bytes)?;
-        Ok(Status::Well)
+        Ok(Status::Ok)
     })?;
     out.flush()?;
     Ok(status)

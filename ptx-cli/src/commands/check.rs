@@ -96,7 +96,7 @@ const BLOCK: usize = 1 << 12;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let painter = Painter::new(args.color.wanted());
     let (mut errors, mut warnings, mut files) = (0, 0, 0);

@@ -72,7 +72,7 @@ fn one(out: &mut Out, mut read: Read, options: &Options, explain: bool) -> Resul
     let report = ptx_transform::clean::clean(&mut read.module, options);
     if !explain {
         out.write_all(&ptx_print::verbatim(&read.module))?;
-        return Ok(Status::Well);
+        return Ok(Status::Ok);
     }
     let (name, bytes) = (&read.source.name, &*read.source.bytes);
     let mut changes: Vec<_> = report.changes.iter().collect();
@@ -88,5 +88,5 @@ fn one(out: &mut Out, mut read: Read, options: &Options, explain: bool) -> Resul
             clean(&text.join(" "))
         )?;
     }
-    Ok(Status::Well)
+    Ok(Status::Ok)
 }

@@ -35,14 +35,14 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             line(&mut out, code)?;
         }
         out.flush()?;
-        return Ok(Status::Well);
+        return Ok(Status::Ok);
     };
     let number = number(text);
     let known = number.and_then(|n| Code::ALL.iter().find(|c| u64::from(c.number()) == n));
     if let Some(&code) = known {
         page(&mut out, code)?;
         out.flush()?;
-        return Ok(Status::Well);
+        return Ok(Status::Ok);
     }
     if number.is_none() {
         return instruction::explain(&mut out, text);
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             "ptx: {text} is no code; one looks like PTX0104, and `ptx explain` lists all"
         )),
     }
-    Ok(Status::Misuse)
+    Ok(Status::UsageError)
 }
 
 /// The page of a code, or its title where there is none.

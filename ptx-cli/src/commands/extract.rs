@@ -39,7 +39,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     if inputs.len() > 1 {
         bail!("one file at a time: the result is one module");
@@ -51,11 +51,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                     output::note(read.report().short(note));
                 }
                 out.write_all(&part.rewritten.text)?;
-                Ok(Status::Well)
+                Ok(Status::Ok)
             }
             Err(error) => {
                 output::note(format_args!("ptx: {}: {error}", read.source.name));
-                Ok(Status::Misuse)
+                Ok(Status::UsageError)
             }
         }
     })

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut style = Style::default();
     style.indent = args.indent.0;
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let format = |source| format(source, &style, args.write);
     input::in_order(&inputs, &mut out, &mut status, format, |out, formatted| {
@@ -133,13 +133,13 @@ impl Formatted {
                     Some(path) if *text != *source.bytes => {
                         if let Err(error) = fs::write(&path, text) {
                             output::note(format_args!("ptx: {}: {error}", source.name));
-                            return Ok(Status::Misuse);
+                            return Ok(Status::UsageError);
                         }
                     }
                     Some(_) => {}
                     None => out.write_all(&text)?,
                 }
-                Ok(Status::Well)
+                Ok(Status::Ok)
             }
         }
     }

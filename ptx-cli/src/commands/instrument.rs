@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result};
 use ptx_ir::facts::Space;
 use ptx_ir::{LineIndex, Module};
 use ptx_isa::StateSpace;
-use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Trace, When};
+use ptx_transform::instrument::{Bounds, Error, Outside, Reason, Records, Report, Timing, Trace};
 
 use super::rewrite::{self, Read};
 use crate::input::Files;
@@ -115,7 +115,7 @@ fn one(out: &mut Out, read: &Read, args: &Args) -> Result<Status> {
         };
         output::note(format_args!("{}: no probe: {reason}", read.source.name));
     }
-    Ok(Status::Well)
+    Ok(Status::Ok)
 }
 
 fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>> {
@@ -166,7 +166,7 @@ fn sites(old: &Module, new: &Module, report: &Report, lines: &LineIndex) -> Resu
         let body = old.function(name).and_then(|f| old.body(f));
         let span = body.context("its body")?.source_span(site.statement);
         let line = lines.position(span.start).line;
-        let when = if site.when == When::After {
+        let when = if site.when == Timing::After {
             "after"
         } else {
             "before"

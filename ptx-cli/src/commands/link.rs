@@ -38,9 +38,9 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut read: Vec<Read> = Vec::new();
     let status = rewrite::each(&args.files, |_, one| {
         read.push(one);
-        Ok(Status::Well)
+        Ok(Status::Ok)
     })?;
-    if status != Status::Well {
+    if status != Status::Ok {
         return Ok(status);
     }
     let modules: Vec<&Module> = read.iter().map(|r| &r.module).collect();
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             out.flush()?;
         }
     }
-    Ok(Status::Well)
+    Ok(Status::Ok)
 }
 
 /// A line for the place, one for each place in another file, and one for the help.

@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let work = |source: Source| {
         let parsed = ptx_parse::parse_shared(source.bytes, &Default::default());

@@ -47,7 +47,7 @@ fn wanted(text: &str) -> Result<Wanted, String> {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
         one(out, source, args)
@@ -67,7 +67,7 @@ fn one(out: &mut Out, source: Source, args: &Args) -> Result<Status> {
     found.retain(|d| d.span.start >= header);
     let why = format_args!("not legal in PTX {version} on {target}");
     let status = read.refuse_errors(&found, why);
-    if status == Status::Well {
+    if status == Status::Ok {
         let text = ptx_verify::retarget(module, target, version);
         out.write_all(&text.context("the header names no version or no target to rewrite")?)?;
     }

@@ -56,7 +56,7 @@ impl Read {
         let report = self.report();
         let count = errors.map(|e| output::note(report.short(e))).count();
         match count {
-            0 => Status::Well,
+            0 => Status::Ok,
             _ => self.refuse(why),
         }
     }
@@ -67,7 +67,7 @@ pub(crate) fn each(
     files: &Files,
     with: impl FnMut(&mut Out, Read) -> Result<Status>,
 ) -> Result<Status> {
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = files.list(&mut status)?;
     each_of(&inputs, status, with)
 }
@@ -82,7 +82,7 @@ pub(crate) fn each_of(
     input::one_by_one(inputs, &mut out, &mut status, |out, source| {
         let (read, found) = Read::new(source);
         match read.refuse_errors(&found, "it has errors") {
-            Status::Well => with(out, read),
+            Status::Ok => with(out, read),
             refused => Ok(refused),
         }
     })?;
@@ -99,7 +99,7 @@ pub(crate) fn run(
         match rewrite(&read.source, &read.module) {
             Ok(new) => {
                 out.write_all(&new.text)?;
-                Ok(Status::Well)
+                Ok(Status::Ok)
             }
             Err(why) => Ok(read.refuse(why)),
         }

@@ -26,7 +26,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let (mut passed, mut failed) = (0usize, 0usize);
     input::in_order(
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             Ok(remark) => {
                 passed += 1;
                 writeln!(out, "{}: ok{remark}", verdict.name)?;
-                Ok(Status::Well)
+                Ok(Status::Ok)
             }
             Err(failure) => {
                 failed += 1;

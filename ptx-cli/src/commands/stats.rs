@@ -46,7 +46,7 @@ struct Line<'a> {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let mut total = Stats::new(args.mnemonics);
     let work = |source: Source| {
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         |out, (name, stats)| {
             total.add(&stats);
             write(args, out, Some(&name), &stats)?;
-            Ok(Status::Well)
+            Ok(Status::Ok)
         },
     )?;
     if args.json || inputs.len() > 1 {

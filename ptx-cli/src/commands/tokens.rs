@@ -41,7 +41,7 @@ struct JsonToken<'a> {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let several = inputs.len() > 1 && !args.json;
     input::one_by_one(&inputs, &mut out, &mut status, |out, source| {
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             writeln!(out, "{}:", source.name)?;
         }
         list(args.json, &source, out)?;
-        Ok(Status::Well)
+        Ok(Status::Ok)
     })?;
     out.flush()?;
     Ok(status)

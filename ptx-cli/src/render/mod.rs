@@ -1,8 +1,8 @@
 //! Diagnostics as text: one line, one JSON object, or a picture of the source.
 
 mod json;
-mod picture;
-pub(crate) mod words;
+pub(crate) mod labels;
+mod snippet;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use ptx_ir::{Diagnostic, LineIndex, Severity};
 
 pub(crate) use json::{JsonSpan, SCHEMA};
-pub(crate) use picture::Painter;
+pub(crate) use snippet::Painter;
 
 /// A source with its lines, ready to show what is wrong with it.
 pub(crate) struct Report<'s> {

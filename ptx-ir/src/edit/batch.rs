@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use super::{Draft, EditError, Editor};
+use super::{EditError, Editor, NewStmt};
 use crate::operand::Operand;
 use crate::{RegId, SigId, StmtId};
 
@@ -12,11 +12,11 @@ use crate::{RegId, SigId, StmtId};
 #[non_exhaustive]
 pub enum Edit {
     /// Places a new statement before this one; several of these stand in the order of the batch.
-    InsertBefore(StmtId, Draft),
+    InsertBefore(StmtId, NewStmt),
     /// Places a new statement behind this one; several of these stand in the order of the batch.
-    InsertAfter(StmtId, Draft),
+    InsertAfter(StmtId, NewStmt),
     /// Puts a new statement in the place of this one.
-    Replace(StmtId, Draft),
+    Replace(StmtId, NewStmt),
     /// Removes this statement.
     Remove(StmtId),
     /// Moves the first statement behind the second.

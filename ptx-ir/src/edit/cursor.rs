@@ -1,6 +1,6 @@
 //! Walking the statements of a function while editing them.
 
-use super::{Draft, EditError, Editor};
+use super::{EditError, Editor, NewStmt};
 use crate::StmtId;
 use crate::body::Statement;
 
@@ -77,7 +77,7 @@ impl<'m> Cursor<'_, 'm> {
     }
 
     /// Places a new statement here and stays behind it.
-    pub fn insert(&mut self, new: Draft) -> Result<StmtId, EditError> {
+    pub fn insert(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let id = match self.last {
             Some(last) => self.editor.insert_after(last, new)?,
             None => self.editor.prepend(new)?,
@@ -87,7 +87,7 @@ impl<'m> Cursor<'_, 'm> {
     }
 
     /// Places a new statement before the one stepped over last, behind which the cursor stays.
-    pub fn insert_before_last(&mut self, new: Draft) -> Result<StmtId, EditError> {
+    pub fn insert_before_last(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.insert_before(last, new)
     }
@@ -102,7 +102,7 @@ impl<'m> Cursor<'_, 'm> {
     }
 
     /// Puts a new statement in the place of the one stepped over last.
-    pub fn replace(&mut self, new: Draft) -> Result<(), EditError> {
+    pub fn replace(&mut self, new: NewStmt) -> Result<(), EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.replace(last, new)
     }

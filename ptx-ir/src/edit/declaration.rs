@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 
 use ptx_isa::{Directive, ScalarType};
 
-use super::mention::{self, Slot};
-use super::record::Patch;
+use super::edit_log::Patch;
+use super::operand_walk::{self, Slot};
 use super::{EditError, Editor};
 use crate::body::Statement;
 use crate::decl::{Binding, TypeName};
@@ -175,7 +175,7 @@ fn set(
                 let (slot, operand) = todo.pop().ok_or_else(none)?;
                 if let Operand::Vector(_) = operand {
                     todo.push((slot, operand));
-                    mention::next(pool, &mut todo);
+                    operand_walk::next(pool, &mut todo);
                     continue;
                 }
                 if nth == element {
@@ -183,7 +183,7 @@ fn set(
                 }
                 nth += 1;
             };
-            mention::set(pool, Some(tables), slot, value);
+            operand_walk::set(pool, Some(tables), slot, value);
         }
     }
     Ok(())

@@ -5,11 +5,11 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_isa::{Directive, Modifier, Place};
+use ptx_isa::{Directive, DirectivePosition, Modifier};
 
-use super::mention::{self, Slot};
-use super::{Draft, EditError, Edits};
-use crate::body::{Body, Inst, Origin, Scope, Statement};
+use super::operand_walk::{self, Slot};
+use super::{EditError, Edits, NewStmt};
+use crate::body::{Body, Inst, Scope, Statement, StmtSpan};
 use crate::decl::{Binding, SymbolKind};
 use crate::entity::EntityId;
 use crate::function::BodyId;
@@ -50,7 +50,7 @@ pub(super) fn needs_label(body: &Body, statement: Statement) -> bool {
         Statement::Directive(id) => body
             .directives
             .get(id)
-            .is_some_and(|d| d.directive.is_allowed_in(Place::Label)),
+            .is_some_and(|d| d.directive.is_allowed_in(DirectivePosition::Label)),
         _ => false,
     }
 }
@@ -117,25 +117,25 @@ impl Editor<'_> {
     // --- placing ---
 
     /// Places a new statement before another one.
-    pub fn insert_before(&mut self, at: StmtId, new: Draft) -> Result<StmtId, EditError> {
+    pub fn insert_before(&mut self, at: StmtId, new: NewStmt) -> Result<StmtId, EditError> {
         self.statement(at)?;
         let before = self.body().before(at);
         self.place(before, new)
     }
 
     /// Places a new statement behind another one.
-    pub fn insert_after(&mut self, at: StmtId, new: Draft) -> Result<StmtId, EditError> {
+    pub fn insert_after(&mut self, at: StmtId, new: NewStmt) -> Result<StmtId, EditError> {
         self.statement(at)?;
         self.place(Some(at), new)
     }
 
     /// Places a new statement before all others.
-    pub fn prepend(&mut self, new: Draft) -> Result<StmtId, EditError> {
+    pub fn prepend(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         self.place(None, new)
     }
 
     /// Places a new statement behind all others.
-    pub fn append(&mut self, new: Draft) -> Result<StmtId, EditError> {
+    pub fn append(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let last = self.body().statements().next_back();
         self.place(last.map(|(id, _)| id), new)
     }
@@ -175,17 +175,17 @@ impl Editor<'_> {
     fn place_scope(&mut self, before: Option<StmtId>) -> Result<[StmtId; 2], EditError> {
         let scope = ScopeId::from_index(self.body().inner_scopes.len() + 1);
         let braces = [Statement::Open(scope), Statement::Close(scope)];
-        self.may_stand(braces[0], before)?;
+        self.check_insert(braces[0], before)?;
         let key = self.key_behind(before);
         self.edits();
         let body = self.body_mut();
         let parent = body.scope_of_key(key);
         let at = before.map_or(1, |b| body.span(b).end);
-        let origin = Origin::new(Span::new(at, at), false);
+        let origin = StmtSpan::new(Span::new(at, at), false);
         let [open, close] = braces.map(|brace| body.push_statement(brace, origin));
         let layout = &mut self.edits().layout;
-        layout.place_behind(open, before);
-        layout.place_behind(close, Some(open));
+        layout.insert_after(open, before);
+        layout.insert_after(close, Some(open));
         self.body_mut().add_scope(Scope {
             parent,
             open,
@@ -194,24 +194,24 @@ impl Editor<'_> {
         Ok([open, close])
     }
 
-    fn place(&mut self, before: Option<StmtId>, new: Draft) -> Result<StmtId, EditError> {
-        self.is_own(&new)?;
-        self.look_up_symbols(mention::of_statement(self.body(), new.statement));
+    fn place(&mut self, before: Option<StmtId>, new: NewStmt) -> Result<StmtId, EditError> {
+        self.check_owner(&new)?;
+        self.look_up_symbols(operand_walk::of_statement(self.body(), new.statement));
         let key = self.key_behind(before);
-        self.may_stand(new.statement, before)?;
+        self.check_insert(new.statement, before)?;
         self.sees_all(key, new.statement)?;
         self.fits_scope(new.statement, key)?;
         self.edits();
         let body = self.body_mut();
         let at = before.map_or(1, |b| body.span(b).end);
-        let id = body.push_statement(new.statement, Origin::new(Span::new(at, at), false));
-        self.edits().layout.place_behind(id, before);
+        let id = body.push_statement(new.statement, StmtSpan::new(Span::new(at, at), false));
+        self.edits().layout.insert_after(id, before);
         self.bind(new.statement, id);
         Ok(id)
     }
 
     /// Whether a draft was made for this body. One for another module can be told only where this body has no such record.
-    fn is_own(&self, new: &Draft) -> Result<(), EditError> {
+    fn check_owner(&self, new: &NewStmt) -> Result<(), EditError> {
         let body = self.body();
         let there = match new.statement {
             Statement::Inst(id) => body.insts.get(id).is_some(),
@@ -223,7 +223,7 @@ impl Editor<'_> {
         if new.body == self.body && there {
             Ok(())
         } else {
-            Err(EditError::Foreign)
+            Err(EditError::UnknownId)
         }
     }
 
@@ -240,14 +240,14 @@ impl Editor<'_> {
     }
 
     /// Nothing stands between a label and its table.
-    fn may_stand(&self, statement: Statement, before: Option<StmtId>) -> Result<(), EditError> {
+    fn check_insert(&self, statement: Statement, before: Option<StmtId>) -> Result<(), EditError> {
         let body = self.body();
         let next = self.behind(before).and_then(|s| body.statements.get(s));
         let last = before.and_then(|s| body.statements.get(s));
         let labelled = matches!(last, Some(Statement::Label(_)));
         if next.is_some_and(|&s| needs_label(body, s)) || needs_label(body, statement) && !labelled
         {
-            return Err(EditError::Fixed);
+            return Err(EditError::Immovable);
         }
         Ok(())
     }
@@ -255,24 +255,24 @@ impl Editor<'_> {
     /// Whether everything a statement mentions can be seen at a place.
     fn sees_all(&self, key: u64, statement: Statement) -> Result<(), EditError> {
         let body = self.body();
-        let mut todo = mention::of_statement(body, statement);
-        while let Some((_, operand)) = mention::next(&body.pool, &mut todo) {
-            self.sees(key, operand)?;
+        let mut todo = operand_walk::of_statement(body, statement);
+        while let Some((_, operand)) = operand_walk::next(&body.pool, &mut todo) {
+            self.is_visible(key, operand)?;
         }
         Ok(())
     }
 
-    fn sees(&self, key: u64, operand: Operand) -> Result<(), EditError> {
+    fn is_visible(&self, key: u64, operand: Operand) -> Result<(), EditError> {
         if let Operand::Symbol(symbol) = operand {
             return self.sees_symbol(key, symbol);
         }
-        let seen = self.body().sees(key, operand);
+        let seen = self.body().is_visible(key, operand);
         seen.map_err(|unseen| unseen.error(self.module))
     }
 
     /// Looks up whether items declare the symbols that are mentioned, up to the function.
     fn look_up_symbols(&mut self, mut mentioned: Vec<(Slot, Operand)>) {
-        while let Some((_, operand)) = mention::next(&self.body().pool, &mut mentioned) {
+        while let Some((_, operand)) = operand_walk::next(&self.body().pool, &mut mentioned) {
             if let Operand::Symbol(symbol) = operand
                 && !self.symbols.contains_key(&symbol)
             {
@@ -313,7 +313,11 @@ impl Editor<'_> {
     /// A symbol is declared before the function or, as functions may be, inside it or an earlier one.
     fn sees_symbol(&self, key: u64, symbol: SymbolId) -> Result<(), EditError> {
         let body = self.body();
-        let known = self.module.symbols.get(symbol).ok_or(EditError::Foreign)?;
+        let known = self
+            .module
+            .symbols
+            .get(symbol)
+            .ok_or(EditError::UnknownId)?;
         if self.symbols.get(&symbol).is_none_or(|seen| *seen) {
             return Ok(());
         }
@@ -340,8 +344,8 @@ impl Editor<'_> {
         self.look_up_symbols(todo.clone());
         let body = self.body();
         let key = body.key(stmt);
-        while let Some((_, part)) = mention::next(&body.pool, &mut todo) {
-            self.sees(key, part)?;
+        while let Some((_, part)) = operand_walk::next(&body.pool, &mut todo) {
+            self.is_visible(key, part)?;
         }
         Ok(())
     }
@@ -378,9 +382,11 @@ impl Editor<'_> {
         let body = self.body();
         let mut all = body.statements();
         let found = all.find(|&(id, statement)| {
-            mention::any(&body.pool, mention::of_statement(body, statement), |o| {
-                wanted(id, o)
-            })
+            operand_walk::any(
+                &body.pool,
+                operand_walk::of_statement(body, statement),
+                |o| wanted(id, o),
+            )
         });
         found.map(|(id, _)| id)
     }
@@ -434,7 +440,7 @@ impl Editor<'_> {
     /// body. Braces cannot be removed.
     pub fn remove(&mut self, stmt: StmtId) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
-        self.may_leave(stmt, statement)?;
+        self.check_remove(stmt, statement)?;
         self.is_unused(statement)?;
         self.take(stmt, statement);
         Ok(())
@@ -443,18 +449,18 @@ impl Editor<'_> {
     /// Takes a statement away that may go.
     pub(super) fn take(&mut self, stmt: StmtId, statement: Statement) {
         self.edits().remove(stmt, true);
-        self.forget(statement);
+        self.clear(statement);
         self.body_mut().statements[stmt] = Statement::Removed;
     }
 
     /// Puts a new statement in the place of another one, under the same id. What holds for [`remove`](Self::remove) holds for
     /// the old one.
-    pub fn replace(&mut self, stmt: StmtId, new: Draft) -> Result<(), EditError> {
+    pub fn replace(&mut self, stmt: StmtId, new: NewStmt) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
-        self.is_own(&new)?;
-        self.may_leave(stmt, statement)?;
+        self.check_owner(&new)?;
+        self.check_remove(stmt, statement)?;
         self.is_unused(statement)?;
-        self.may_stand(new.statement, self.body().before(stmt))
+        self.check_insert(new.statement, self.body().before(stmt))
             .or_else(|e| {
                 if needs_label(self.body(), statement) {
                     Ok(())
@@ -463,11 +469,11 @@ impl Editor<'_> {
                 }
             })?;
         let key = self.body().key(stmt);
-        self.look_up_symbols(mention::of_statement(self.body(), new.statement));
+        self.look_up_symbols(operand_walk::of_statement(self.body(), new.statement));
         self.sees_all(key, new.statement)?;
         self.fits_scope(new.statement, key)?;
         self.edits().rewrite(stmt);
-        self.forget(statement);
+        self.clear(statement);
         self.body_mut().statements[stmt] = new.statement;
         self.bind(new.statement, stmt);
         Ok(())
@@ -495,17 +501,17 @@ impl Editor<'_> {
 
     fn move_behind(&mut self, stmt: StmtId, before: Option<StmtId>) -> Result<(), EditError> {
         let statement = self.statement(stmt)?;
-        self.may_leave(stmt, statement)?;
+        self.check_remove(stmt, statement)?;
         if matches!(statement, Statement::Opaque(_)) || needs_label(self.body(), statement) {
-            return Err(EditError::Fixed);
+            return Err(EditError::Immovable);
         }
-        self.may_stand(statement, before)?;
+        self.check_insert(statement, before)?;
         let key = self.key_behind(before);
-        self.look_up_symbols(mention::of_statement(self.body(), statement));
+        self.look_up_symbols(operand_walk::of_statement(self.body(), statement));
         self.sees_all(key, statement)?;
         self.is_new_there(key, statement)?;
         let spot = self.edits().layout.spot(stmt);
-        self.edits().layout.place_behind(stmt, before);
+        self.edits().layout.insert_after(stmt, before);
         self.bind(statement, stmt);
         if let Err(e) = self.users_see(statement) {
             self.edits().layout.restore(stmt, spot);
@@ -547,7 +553,7 @@ impl Editor<'_> {
         let mut found = Ok(());
         self.first_mention(|stmt, operand| {
             if body.name_of(operand).is_some_and(|n| names.contains(&n)) {
-                found = self.sees(body.key(stmt), operand);
+                found = self.is_visible(body.key(stmt), operand);
             }
             found.is_err()
         });
@@ -568,19 +574,19 @@ impl Editor<'_> {
     }
 
     /// Whether a statement may go from where it stands.
-    fn may_leave(&self, stmt: StmtId, statement: Statement) -> Result<(), EditError> {
+    fn check_remove(&self, stmt: StmtId, statement: Statement) -> Result<(), EditError> {
         let body = self.body();
         let next = body.after(stmt).and_then(|s| body.statements.get(s));
         let holds = next.is_some_and(|&s| needs_label(body, s));
         match statement {
             Statement::Open(_) | Statement::Close(_) | Statement::Function(_) => {
-                Err(EditError::Fixed)
+                Err(EditError::Immovable)
             }
-            Statement::Label(_) if holds => Err(EditError::Fixed),
+            Statement::Label(_) if holds => Err(EditError::Immovable),
             Statement::Decl(_) => {
                 let mut names = self.declared(statement).into_iter();
                 match names.any(|n| body.is_contested(self.module, n)) {
-                    true => Err(EditError::Fixed),
+                    true => Err(EditError::Immovable),
                     false => Ok(()),
                 }
             }
@@ -615,10 +621,10 @@ impl Editor<'_> {
         }
     }
 
-    fn forget(&mut self, statement: Statement) {
+    fn clear(&mut self, statement: Statement) {
         let body = self.body_mut();
-        let todo = mention::of_statement(body, statement);
-        mention::forget(&mut body.pool, todo);
+        let todo = operand_walk::of_statement(body, statement);
+        operand_walk::clear(&mut body.pool, todo);
     }
 
     // --- inside an instruction ---
@@ -643,11 +649,11 @@ impl Editor<'_> {
         let pool = self.pool();
         // The new one may be a part of the old one.
         let copy = pool.extend(&[new]);
-        mention::own(pool, copy);
+        operand_walk::deep_copy(pool, copy);
         let new = pool.get(copy.at(0));
         pool.set(copy.at(0), Operand::Absent);
         let old = pool.get(at);
-        mention::forget(pool, alloc::vec![(Slot::At(at), old)]);
+        operand_walk::clear(pool, alloc::vec![(Slot::At(at), old)]);
         pool.set(at, new);
         self.edits().rewrite(stmt);
         Ok(())
@@ -727,8 +733,8 @@ impl Editor<'_> {
             .collect();
         let pool = self.pool();
         let range = pool.extend(&all);
-        mention::own(pool, range);
-        self.forget(Statement::Inst(id));
+        operand_walk::deep_copy(pool, range);
+        self.clear(Statement::Inst(id));
         self.body_mut().insts[id] = Inst::new(old.sig, range, predicate.is_some(), negated);
         self.edits().rewrite(stmt);
         Ok(())
@@ -746,7 +752,7 @@ impl Editor<'_> {
     pub fn set_signature(&mut self, stmt: StmtId, sig: SigId) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
         if sig.index() >= self.module.signatures.len() {
-            return Err(EditError::Foreign);
+            return Err(EditError::UnknownId);
         }
         self.are_operands(sig, self.body().pool.slice(inst.operands()))?;
         self.body_mut().insts[id].sig = sig;
@@ -794,11 +800,11 @@ impl Editor<'_> {
         let (id, _) = self.instruction(stmt)?;
         self.operand_fits(stmt, Operand::Reg(new))?;
         let body = self.body_mut();
-        let mut todo = mention::of_statement(body, Statement::Inst(id));
+        let mut todo = operand_walk::of_statement(body, Statement::Inst(id));
         let mut count = 0;
-        while let Some((slot, operand)) = mention::next(&body.pool, &mut todo) {
+        while let Some((slot, operand)) = operand_walk::next(&body.pool, &mut todo) {
             if operand == Operand::Reg(old) {
-                mention::set(&mut body.pool, None, slot, Operand::Reg(new));
+                operand_walk::set(&mut body.pool, None, slot, Operand::Reg(new));
                 count += 1;
             }
         }
@@ -825,7 +831,8 @@ impl Module {
 
 /// Whether a directive can be made a statement of a body by itself.
 pub(super) fn stands_alone(directive: Directive) -> bool {
-    let placed = directive.is_allowed_in(Place::Body) || directive.is_allowed_in(Place::Label);
+    let placed = directive.is_allowed_in(DirectivePosition::Body)
+        || directive.is_allowed_in(DirectivePosition::Label);
     placed
         && directive != Directive::Callprototype
         && ptx_isa::StateSpace::from_text(directive.text().as_bytes()).is_none()

@@ -21,9 +21,9 @@ pub enum EditError {
         wanted: &'static str,
     },
     /// The draft, the register, the label or the variable belongs to another body.
-    Foreign,
+    UnknownId,
     /// The statement cannot be moved or taken away alone: a brace, a table behind its label, the label before it.
-    Fixed,
+    Immovable,
     /// The text is no name, mnemonic or number.
     Spelling {
         /// What it should be.
@@ -57,8 +57,8 @@ impl fmt::Display for EditError {
             Self::NoStatement => f.write_str("there is no such statement"),
             Self::NoPart(what) => write!(f, "the statement has no {what}"),
             Self::Kind { wanted } => write!(f, "this is no {wanted}"),
-            Self::Foreign => f.write_str("this belongs to another function"),
-            Self::Fixed => f.write_str("the statement cannot be moved or removed alone"),
+            Self::UnknownId => f.write_str("this belongs to another function"),
+            Self::Immovable => f.write_str("the statement cannot be moved or removed alone"),
             Self::Spelling { wanted, text } => write!(f, "`{text}` is no {wanted}"),
             Self::Taken(name) => write!(f, "the name `{name}` is taken"),
             Self::Hidden(name) => write!(f, "`{name}` cannot be seen here"),

@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use super::EditError;
-use super::record::Patch;
+use super::edit_log::Patch;
 use crate::lex::{Lexer, TokenKind};
 use crate::operand::Operand;
 use crate::{DirectiveStmt, Item, ItemId, Module, NameId};

@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_isa::{Directive, Ending, Place};
+use ptx_isa::{Directive, DirectivePosition, Ending};
 
 use super::EditError;
-use super::record::Patch;
+use super::edit_log::Patch;
 use crate::decl::{Linkage, TableRange};
 use crate::function::{DirectiveStmt, FunctionKind};
 use crate::lex::{Lexer, Token, TokenKind};
@@ -43,8 +43,8 @@ impl Module {
         args: &[Operand],
     ) -> Result<(), EditError> {
         let place = match self.functions.get(function).map(|f| f.kind) {
-            Some(FunctionKind::Entry) => Place::Entry,
-            _ => Place::Func,
+            Some(FunctionKind::Entry) => DirectivePosition::Entry,
+            _ => DirectivePosition::Func,
         };
         if !directive.is_allowed_in(place) {
             let wanted = "directive of such a function";

@@ -2,10 +2,10 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_isa::{Directive, Ending, Place, ScalarType, StateSpace};
+use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace};
 
-use super::{EditError, mention};
-use crate::body::Origin;
+use super::{EditError, operand_walk};
+use crate::body::StmtSpan;
 use crate::decl::{Binding, Declarator, Symbol, SymbolKind, TableRange, TypeName, VarDecl};
 use crate::operand::Operand;
 use crate::{DirectiveStmt, Item, ItemId, Module, NameId, Span, SymbolId};
@@ -45,14 +45,14 @@ impl Module {
             && ptx_isa::StateSpace::from_text(directive.text().as_bytes()).is_none()
             && directive != Directive::Section
             && !HEADER.contains(&directive);
-        if !alone || !directive.is_allowed_in(Place::Module) {
+        if !alone || !directive.is_allowed_in(DirectivePosition::Module) {
             let wanted = "directive of a module";
             return Err(EditError::Kind { wanted });
         }
         self.are_arguments(&self.pool, directive, args)?;
         self.may_be_behind(at)?;
         let args = self.pool.extend(args);
-        mention::own(&mut self.pool, args);
+        operand_walk::deep_copy(&mut self.pool, args);
         let id = self.directives.push(DirectiveStmt { directive, args });
         let id = self.insert_item(at, Item::Directive(id));
         self.directive_revision = self.revision;
@@ -134,7 +134,7 @@ impl Module {
         self.item(at)?;
         let mut behind = self.items().skip_while(|(id, _)| *id != at).skip(1);
         if self.span(at).end == 0 || behind.any(|(_, item)| self.is_header(item)) {
-            return Err(EditError::Fixed);
+            return Err(EditError::Immovable);
         }
         Ok(())
     }
@@ -142,9 +142,9 @@ impl Module {
     fn insert_item(&mut self, at: ItemId, item: Item) -> ItemId {
         self.item_edits();
         let end = self.span(at).end;
-        let origin = Origin::new(Span::new(end, end), false);
+        let origin = StmtSpan::new(Span::new(end, end), false);
         let id = self.push_item(item, origin);
-        self.item_edits().layout.place_behind(id, Some(at));
+        self.item_edits().layout.insert_after(id, Some(at));
         id
     }
 
@@ -169,7 +169,7 @@ impl Module {
     pub fn remove_item(&mut self, id: ItemId) -> Result<(), EditError> {
         let item = self.item(id)?;
         if self.is_header(item) {
-            return Err(EditError::Fixed);
+            return Err(EditError::Immovable);
         }
         let declared = self.declared_by(item);
         for &symbol in &declared {
@@ -203,7 +203,7 @@ impl Module {
             return Err(EditError::Kind { wanted });
         };
         if self.is_header(item) {
-            return Err(EditError::Fixed);
+            return Err(EditError::Immovable);
         }
         let stmt = *self
             .directives

@@ -59,31 +59,31 @@
 //! ```
 
 mod batch;
+mod construct;
 mod cursor;
 mod declaration;
+mod edit_log;
 mod editor;
 mod error;
-mod grammar;
 mod header;
 mod interface;
+mod item_order;
 mod items;
-mod layout;
-mod make;
-mod mention;
-mod offsets;
-mod order;
-mod place;
-mod record;
+mod offset_map;
+mod operand_grammar;
+mod operand_walk;
 mod rename;
-mod sweep;
+mod statement_order;
+mod unused_labels;
+mod visibility;
 
 pub use batch::{Batch, Edit};
+pub use construct::NewStmt;
 pub use cursor::Cursor;
+pub use edit_log::{Change, Changed, Edits, Patch};
 pub use editor::Editor;
 pub use error::EditError;
-pub use make::Draft;
-pub use offsets::OffsetMap;
-pub use record::{Change, Changed, Edits, Patch};
+pub use offset_map::OffsetMap;
 
 /// `docs/editing.md`, whose examples run as tests.
 #[cfg(doctest)]

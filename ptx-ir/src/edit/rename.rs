@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 
 use ptx_isa::SpecialReg;
 
-use super::make::is_name;
-use super::record::Patch;
-use super::{EditError, Editor, mention};
+use super::construct::is_name;
+use super::edit_log::Patch;
+use super::{EditError, Editor, operand_walk};
 use crate::body::{Body, Statement};
 use crate::decl::{Binding, Param};
-use crate::lex::words::{Text, Word, Words};
+use crate::lex::ident_tokens::{Text, Word, Words};
 use crate::operand::Operand;
 use crate::{
     FuncId, Item, ItemId, LabelId, Module, NameId, RegDeclId, Span, StmtId, SymbolId, VarId,
@@ -110,7 +110,11 @@ impl Spelling {
 impl Editor<'_> {
     /// Renames a declared register, or a range of them: `%r<9>` to `%x<9>` by the name `%x`. Linear in the body.
     pub fn rename_register(&mut self, decl: RegDeclId, name: &str) -> Result<(), EditError> {
-        let declared = *self.body().reg_decls.get(decl).ok_or(EditError::Foreign)?;
+        let declared = *self
+            .body()
+            .reg_decls
+            .get(decl)
+            .ok_or(EditError::UnknownId)?;
         let is_it = |body: &Body, o| match o {
             Operand::Reg(id) => body.registers.get(id).is_some_and(|r| r.decl == decl),
             _ => false,
@@ -127,7 +131,7 @@ impl Editor<'_> {
 
     /// Renames a label. Linear in the body.
     pub fn rename_label(&mut self, label: LabelId, name: &str) -> Result<(), EditError> {
-        let old = *self.body().labels.get(label).ok_or(EditError::Foreign)?;
+        let old = *self.body().labels.get(label).ok_or(EditError::UnknownId)?;
         if self.module.debug_mentions(old.name) || self.in_label_range(old.name) {
             return Err(EditError::Used(String::from(self.module.name(old.name))));
         }
@@ -141,7 +145,7 @@ impl Editor<'_> {
 
     /// Renames a variable of the body, or a parameter; of a range, all of it. Linear in the body.
     pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<(), EditError> {
-        let old = *self.body().vars.get(var).ok_or(EditError::Foreign)?;
+        let old = *self.body().vars.get(var).ok_or(EditError::UnknownId)?;
         let same =
             move |v: &crate::Var| (v.name, v.stmt, v.scope) == (old.name, old.stmt, old.scope);
         let count = old.number.map(|_| u32::MAX);
@@ -206,8 +210,10 @@ impl Editor<'_> {
         let body = self.body();
         let mut users: Vec<(StmtId, Statement)> = Vec::new();
         for (id, statement) in body.statements() {
-            let operands = mention::of_statement(body, statement);
-            if declaration == Some(id) || mention::any(&body.pool, operands, |o| is_it(body, o)) {
+            let operands = operand_walk::of_statement(body, statement);
+            if declaration == Some(id)
+                || operand_walk::any(&body.pool, operands, |o| is_it(body, o))
+            {
                 users.push((id, statement));
             }
         }
@@ -372,7 +378,7 @@ impl Module {
     /// Renames a variable or a function of the module, wherever it is declared, defined or mentioned; of a range, all of it.
     /// Linear in the module.
     pub fn rename_symbol(&mut self, symbol: SymbolId, name: &str) -> Result<(), EditError> {
-        let old = *self.symbols.get(symbol).ok_or(EditError::Foreign)?;
+        let old = *self.symbols.get(symbol).ok_or(EditError::UnknownId)?;
         self.may_be_named(name)?;
         if self.debug_mentions(old.name) {
             return Err(EditError::Used(String::from(self.name(old.name))));
@@ -408,7 +414,8 @@ impl Module {
             let users: Vec<(StmtId, Statement)> = body
                 .statements()
                 .filter(|&(_, s)| {
-                    inner(s) || mention::any(&body.pool, mention::of_statement(body, s), is_it)
+                    inner(s)
+                        || operand_walk::any(&body.pool, operand_walk::of_statement(body, s), is_it)
                 })
                 .collect();
             for (id, statement) in users {
@@ -474,9 +481,9 @@ impl Module {
                         .declarators(d)
                         .iter()
                         .any(|d| matches!(d.binding, Binding::Symbol(s) if all.contains(&s)));
-                    let todo = mention::of_declaration(&self.declarations, d);
+                    let todo = operand_walk::of_declaration(&self.declarations, d);
                     (
-                        declared || mention::any(&self.pool, todo, is_it),
+                        declared || operand_walk::any(&self.pool, todo, is_it),
                         Among::OTHER,
                     )
                 }

@@ -100,7 +100,7 @@ impl<'a> Facts<'a> {
     pub fn targets(&self) -> Targets<'a> {
         let role = match self.flow() {
             Flow::Jump => Role::Label,
-            Flow::Table => Role::Table,
+            Flow::Table => Role::LabelTable,
             Flow::Unknown => return Targets::Unknown,
             _ => return Targets::None,
         };
@@ -123,7 +123,7 @@ impl<'a> Facts<'a> {
         if let Some(Operand::Symbol(symbol)) = callee {
             return Some(Callees::Function(symbol));
         }
-        let Some(Operand::Label(label)) = self.operand(Role::Table) else {
+        let Some(Operand::Label(label)) = self.operand(Role::LabelTable) else {
             return Some(Callees::Unknown);
         };
         Some(match behind(self.body, label) {

@@ -2,9 +2,9 @@
 
 use ptx_isa::{Access, Modifier, Proxy, StateSpace};
 
-use super::form::Bytes;
+use super::inst_facts::Bytes;
 use super::registers::plain;
-use super::{Facts, Usage};
+use super::{Facts, RegAccess};
 use crate::constant::ConstKind;
 use crate::{Body, Operand};
 
@@ -51,7 +51,7 @@ pub struct MemoryAccess {
     pub size: Option<Operand>,
     /// The operand that is read from there or written to it, a vector perhaps, and what happens to it; `None` where there is
     /// none, or what it holds lies otherwise in memory.
-    pub data: Option<(Operand, Usage)>,
+    pub data: Option<(Operand, RegAccess)>,
 }
 
 impl MemoryAccess {
@@ -69,7 +69,7 @@ impl MemoryAccess {
     pub const ANY: Self = Self {
         space: Space::Any,
         bytes: None,
-        access: Access::Update,
+        access: Access::ReadWrite,
         order: None,
         scope: None,
         proxy: Proxy::Generic,

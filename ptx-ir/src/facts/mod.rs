@@ -9,15 +9,15 @@
 //! it may reach any memory, and control may go anywhere.
 
 mod control;
-mod form;
+mod facts_view;
+mod inst_facts;
 mod memory;
 mod module;
 mod registers;
-mod view;
 
 pub use control::{Callees, Flow, TargetList, Targets};
-pub use form::FormFacts;
+pub use facts_view::Facts;
+pub use inst_facts::FormFacts;
 pub use memory::{MemoryAccess, Space};
 pub use module::{FunctionFacts, ModuleFacts};
-pub use registers::{Mention, Mentions, Place, Usage};
-pub use view::Facts;
+pub use registers::{Mentions, RegAccess, RegLane, RegUse};

@@ -1,11 +1,11 @@
 //! The facts of every instruction of a module, in one pass.
 
 use alloc::vec::Vec;
-use ptx_isa::{Modifier, Opcode, Request};
+use ptx_isa::{InstQuery, Modifier, Opcode};
 
 use super::control::branch_targets;
 use super::{Facts, FormFacts, Mentions};
-use crate::shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
+use crate::operand_shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
 use crate::{
     Binding, Body, EntityId, FuncId, InstId, LabelId, Module, OpaqueId, Operand, RegDeclId, RegId,
     SigId,
@@ -213,7 +213,7 @@ impl Pass<'_> {
     fn ask(&mut self, opcode: Opcode, sig: SigId) -> u32 {
         let modifiers: Vec<Modifier> = self.module.signature(sig).modifiers().collect();
         let facts = self.key.read(|operands, in_entry| {
-            let request = Request {
+            let request = InstQuery {
                 opcode,
                 modifiers: &modifiers,
                 operands,

@@ -1,11 +1,11 @@
 //! The registers an instruction mentions, and what happens to them.
 
-use super::form::{FormFacts, Inside, Part};
+use super::inst_facts::{FormFacts, OperandPart, Part};
 use crate::{Body, EntityId, Inst, Operand, RegId};
 
 /// What happens to a register.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Usage {
+pub enum RegAccess {
     /// It is read.
     Read,
     /// It is written.
@@ -18,7 +18,7 @@ pub enum Usage {
     ReadMayWrite,
 }
 
-impl Usage {
+impl RegAccess {
     /// Whether it is read.
     pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadWrite | Self::ReadMayWrite)
@@ -46,7 +46,7 @@ impl Usage {
 
 /// A register, or one element of a vector register.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
+pub struct RegLane {
     /// The register.
     pub register: RegId,
     /// The element that is meant, 0 to 3; `None` for the whole register.
@@ -55,11 +55,11 @@ pub struct Place {
 
 /// A register in an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Mention {
+pub struct RegUse {
     /// Which register, and which element of it.
-    pub place: Place,
+    pub place: RegLane,
     /// What happens to it.
-    pub usage: Usage,
+    pub usage: RegAccess,
 }
 
 /// How deep the operands of legal instructions nest, and more.
@@ -104,15 +104,15 @@ impl<'a> Leaves<'a> {
 }
 
 impl Iterator for Leaves<'_> {
-    type Item = Place;
+    type Item = RegLane;
 
     #[inline]
-    fn next(&mut self) -> Option<Place> {
+    fn next(&mut self) -> Option<RegLane> {
         let pool = &self.body.pool;
         loop {
             let (operand, lane) = plain(self.body, self.next_operand()?);
             match operand {
-                Operand::Reg(register) => return Some(Place { register, lane }),
+                Operand::Reg(register) => return Some(RegLane { register, lane }),
                 Operand::Vector(id) | Operand::List(id) | Operand::Bracket(id) => {
                     self.enter(pool.list(id));
                 }
@@ -161,11 +161,11 @@ pub(super) fn operand_of<'a>(
     };
     let nth = |list: &'a [Operand], n: u8| list.get(usize::from(n)..).and_then(|l| l.get(..1));
     let inner = match (part.inside, written) {
-        (Inside::Half(half), Operand::Pair(at)) => nth(
+        (OperandPart::Half(half), Operand::Pair(at)) => nth(
             body.pool.operands().get(at.index()..).unwrap_or_default(),
             half,
         ),
-        (Inside::Part(n), Operand::Vector(id) | Operand::Bracket(id)) => {
+        (OperandPart::Part(n), Operand::Vector(id) | Operand::Bracket(id)) => {
             nth(body.pool.list(*id), n)
         }
         _ => Some(core::slice::from_ref(written)),
@@ -182,7 +182,7 @@ pub struct Mentions<'a> {
     parts: &'a [Part],
     guard: Option<Operand>,
     guarded: bool,
-    usage: Usage,
+    usage: RegAccess,
     leaves: Leaves<'a>,
     inside: bool,
     known: bool,
@@ -199,7 +199,7 @@ impl<'a> Mentions<'a> {
             parts: &form.parts,
             guard: guard.map(|g| body.pool.get(g.predicate)),
             guarded: guard.is_some(),
-            usage: Usage::Read,
+            usage: RegAccess::Read,
             leaves: Leaves::new(body, if known { &[] } else { operands }),
             inside: !known,
             known,
@@ -214,7 +214,7 @@ impl<'a> Mentions<'a> {
             parts: &[],
             guard: None,
             guarded: true,
-            usage: Usage::Read,
+            usage: RegAccess::Read,
             leaves: Leaves::new(body, mentions),
             inside: true,
             known: false,
@@ -223,16 +223,16 @@ impl<'a> Mentions<'a> {
 }
 
 impl Iterator for Mentions<'_> {
-    type Item = Mention;
+    type Item = RegUse;
 
     #[inline]
-    fn next(&mut self) -> Option<Mention> {
+    fn next(&mut self) -> Option<RegUse> {
         if let Some(guard) = self.guard.take()
             && let (Operand::Reg(register), lane) = plain(self.body, guard)
         {
-            return Some(Mention {
-                place: Place { register, lane },
-                usage: Usage::Read,
+            return Some(RegUse {
+                place: RegLane { register, lane },
+                usage: RegAccess::Read,
             });
         }
         loop {
@@ -241,9 +241,9 @@ impl Iterator for Mentions<'_> {
                     let usage = if self.known {
                         self.usage
                     } else {
-                        Usage::ReadMayWrite
+                        RegAccess::ReadMayWrite
                     };
-                    return Some(Mention { place, usage });
+                    return Some(RegUse { place, usage });
                 }
                 self.inside = false;
             }
@@ -258,8 +258,8 @@ impl Iterator for Mentions<'_> {
             match slice {
                 // By far the most operands.
                 [Operand::Reg(register)] => {
-                    return Some(Mention {
-                        place: Place {
+                    return Some(RegUse {
+                        place: RegLane {
                             register: *register,
                             lane: None,
                         },
@@ -269,17 +269,17 @@ impl Iterator for Mentions<'_> {
                 [] | [Operand::Small(_) | Operand::Special(_) | Operand::Label(_)] => {}
                 [Operand::Address(id)] => {
                     // The registers of an address are read, whatever happens to the memory there.
-                    self.usage = Usage::Read;
+                    self.usage = RegAccess::Read;
                     if let Some(address) = self.body.pool.address(*id) {
                         if let (Operand::Reg(register), Operand::Absent | Operand::Small(_)) =
                             (address.base, address.offset)
                         {
-                            return Some(Mention {
-                                place: Place {
+                            return Some(RegUse {
+                                place: RegLane {
                                     register,
                                     lane: None,
                                 },
-                                usage: Usage::Read,
+                                usage: RegAccess::Read,
                             });
                         }
                         self.leaves = Leaves::new(self.body, slice);

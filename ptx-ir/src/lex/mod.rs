@@ -10,9 +10,9 @@
 //! assert_eq!(kinds[1], TokenKind::DotWord);
 //! ```
 
+pub mod ident_tokens;
 pub mod number;
 pub mod scan;
-pub mod words;
 
 use crate::Span;
 use number::NumberKind;

@@ -4,7 +4,8 @@ use core::fmt::{self, Display};
 
 use super::{condition, operand_name, slot_name};
 use crate::{
-    Access, Completion, Cond, Control, Effect, EffectKind, Form, Group, Proxy, Step, Word,
+    Access, AsyncPhase, Completion, Cond, Control, ConvergenceScope, Effect, EffectKind, Form,
+    ModifierSource, Proxy,
 };
 
 /// What an effect of the form is, and when.
@@ -22,16 +23,16 @@ pub fn effect(form: &Form, effect: &Effect) -> impl Display {
                     Access::None => "reaches",
                     Access::Read => "reads",
                     Access::Write => "writes",
-                    Access::Update => "reads and writes",
-                    Access::Atomic => "reads and writes, indivisibly,",
+                    Access::ReadWrite => "reads and writes",
+                    Access::ReadModifyWrite => "reads and writes, indivisibly,",
                 };
                 write!(f, "{done} {space} memory that no operand addresses")?;
             }
             EffectKind::Async(what, step) => {
                 let step = match step {
-                    Step::Start => "starts an asynchronous operation, awaited by",
-                    Step::Commit => "puts asynchronous operations under",
-                    Step::Wait => "waits for",
+                    AsyncPhase::Start => "starts an asynchronous operation, awaited by",
+                    AsyncPhase::Commit => "puts asynchronous operations under",
+                    AsyncPhase::Wait => "waits for",
                 };
                 write!(f, "{step} {}", completion(what))?;
             }
@@ -44,10 +45,10 @@ pub fn effect(form: &Form, effect: &Effect) -> impl Display {
     })
 }
 
-fn chosen(form: &Form, word: Word) -> &'static str {
+fn chosen(form: &Form, word: ModifierSource) -> &'static str {
     match word {
-        Word::Fixed(word) => word.text(),
-        Word::Slot(slot) => slot_name(form, slot),
+        ModifierSource::Fixed(word) => word.text(),
+        ModifierSource::Slot(slot) => slot_name(form, slot),
     }
 }
 
@@ -76,13 +77,19 @@ const fn fixed(kind: EffectKind) -> &'static str {
         EffectKind::Control(Control::Return) => "returns",
         EffectKind::Control(Control::Exit) => "ends the thread",
         EffectKind::Control(Control::Trap) => "aborts the kernel",
-        EffectKind::Converge(Group::Active) => "the result depends on which threads are there",
-        EffectKind::Converge(Group::Warp) => "all threads of the warp execute it together",
-        EffectKind::Converge(Group::Warpgroup) => {
+        EffectKind::Converge(ConvergenceScope::Active) => {
+            "the result depends on which threads are there"
+        }
+        EffectKind::Converge(ConvergenceScope::Warp) => {
+            "all threads of the warp execute it together"
+        }
+        EffectKind::Converge(ConvergenceScope::Warpgroup) => {
             "all threads of the warpgroup execute it together"
         }
-        EffectKind::Converge(Group::Cta) => "all threads of the CTA execute it together",
-        EffectKind::Converge(Group::Cluster) => "all threads of the cluster execute it together",
+        EffectKind::Converge(ConvergenceScope::Cta) => "all threads of the CTA execute it together",
+        EffectKind::Converge(ConvergenceScope::Cluster) => {
+            "all threads of the cluster execute it together"
+        }
         EffectKind::CarryRead => "reads the carry flag",
         EffectKind::CarryWrite => "writes the carry flag",
         EffectKind::Volatile => "happens exactly as often as it is written",
@@ -90,7 +97,7 @@ const fn fixed(kind: EffectKind) -> &'static str {
         EffectKind::Barrier => "waits for other threads",
         EffectKind::Uniform => "all active threads of a warp go the same way",
         EffectKind::OneThread => "one thread acts for all",
-        EffectKind::Side => "stays although it has no result",
+        EffectKind::SideEffect => "stays although it has no result",
         EffectKind::Order(_)
         | EffectKind::Scope(_)
         | EffectKind::Lanes(_)

@@ -3,7 +3,7 @@
 use core::fmt::{self, Arguments, Display, Write};
 
 use super::{alternatives, effect, operand, rule};
-use crate::{Cond, Floor, Form, RuleKind, Slot, SlotAssignment};
+use crate::{Availability, Cond, Form, RuleKind, Slot, SlotAssignment};
 
 /// What a line is about.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -65,11 +65,11 @@ pub fn each_fact(
     let possible = |when: &Cond| chosen.and_then(|c| when.decide(c)) != Some(false);
     for (index, each) in form.rules().iter().enumerate() {
         let (topic, matters) = match &each.kind {
-            RuleKind::Since(Cond::Always, floors) => {
+            RuleKind::RequiresTarget(Cond::Always, floors) => {
                 (Topic::Since, !is_implied(form, index, floors))
             }
-            RuleKind::Since(when, _)
-            | RuleKind::Until(when, _)
+            RuleKind::RequiresTarget(when, _)
+            | RuleKind::RemovedIn(when, _)
             | RuleKind::Deprecated(when, ..) => (Topic::Since, possible(when)),
             RuleKind::Require(when, _) | RuleKind::Deny(when) => (Topic::Rules, possible(when)),
             RuleKind::Default(slot, _, when) => {
@@ -95,11 +95,11 @@ pub fn each_fact(
 }
 
 /// Whether another rule without a condition asks for as much, or an earlier one for the same.
-fn is_implied(form: &Form, index: usize, floors: &[Floor]) -> bool {
-    let implies = |by: &[Floor], floors: &[Floor]| {
+fn is_implied(form: &Form, index: usize, floors: &[Availability]) -> bool {
+    let implies = |by: &[Availability], floors: &[Availability]| {
         by.iter().all(|a| {
             let weaker =
-                |b: &&Floor| b.version <= a.version && b.targets.and(a.targets) == a.targets;
+                |b: &&Availability| b.version <= a.version && b.targets.and(a.targets) == a.targets;
             floors.iter().any(|b| weaker(&b))
         })
     };
@@ -107,7 +107,7 @@ fn is_implied(form: &Form, index: usize, floors: &[Floor]) -> bool {
         .iter()
         .enumerate()
         .any(|(i, rule)| match rule.kind {
-            RuleKind::Since(Cond::Always, by) if i != index => {
+            RuleKind::RequiresTarget(Cond::Always, by) if i != index => {
                 implies(by, floors) && (i < index || !implies(floors, by))
             }
             _ => false,

@@ -3,10 +3,10 @@
 use core::fmt::{self, Display};
 
 use super::Phrases;
-use crate::Floor;
+use crate::Availability;
 
 /// One version with its targets.
-pub fn floor(floor: &Floor) -> impl Display {
+pub fn floor(floor: &Availability) -> impl Display {
     fmt::from_fn(move |f| {
         write!(f, "PTX {}", floor.version)?;
         if floor.text.is_empty() {
@@ -28,7 +28,7 @@ pub fn floor(floor: &Floor) -> impl Display {
 }
 
 /// Versions with their targets of which one suffices.
-pub fn floors(floors: &[Floor]) -> impl Display {
+pub fn floors(floors: &[Availability]) -> impl Display {
     fmt::from_fn(move |f| {
         let mut all = Phrases::new(f, "; or ");
         for each in floors {

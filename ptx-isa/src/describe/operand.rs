@@ -24,12 +24,12 @@ pub const fn role(operand: &Operand) -> &'static str {
     match (operand.role, operand.access) {
         (Role::Def, _) => "written",
         (Role::Use, _) => "read",
-        (Role::Both, _) => "read and written",
+        (Role::ReadWrite, _) => "read and written",
         (Role::Addr, Access::None) => "address",
         (Role::Addr, Access::Read) => "address, read",
         (Role::Addr, Access::Write) => "address, written",
-        (Role::Addr, Access::Update) => "address, read and written",
-        (Role::Addr, Access::Atomic) => "address, read and written indivisibly",
+        (Role::Addr, Access::ReadWrite) => "address, read and written",
+        (Role::Addr, Access::ReadModifyWrite) => "address, read and written indivisibly",
         (Role::Imm, _) => "constant",
         (Role::Label, _) => "label",
         (Role::Func, _) if operand.marks.contains(Marks::REG) => "address of a function",
@@ -37,7 +37,7 @@ pub const fn role(operand: &Operand) -> &'static str {
         (Role::Symbol, _) => "variable",
         (Role::Args, _) => "arguments",
         (Role::Rets, _) => "results",
-        (Role::Table, _) => "label of a list or prototype",
+        (Role::LabelTable, _) => "label of a list or prototype",
         (Role::Sreg, _) => "special register",
     }
 }
@@ -49,8 +49,8 @@ pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
         TypeExpr::Scalar(ty) => write!(f, "{ty}"),
         TypeExpr::Slot(slot) => f.write_str(slot_name(form, slot)),
         TypeExpr::Bits(slot) => write!(f, "any type as wide as {}", slot_name(form, slot)),
-        TypeExpr::Wide(slot) => write!(f, "twice as wide as {}", slot_name(form, slot)),
-        TypeExpr::Hold(slot) => write!(f, "register for {}", slot_name(form, slot)),
+        TypeExpr::DoubleWidth(slot) => write!(f, "twice as wide as {}", slot_name(form, slot)),
+        TypeExpr::Container(slot) => write!(f, "register for {}", slot_name(form, slot)),
     })
 }
 
@@ -174,7 +174,7 @@ fn length(form: &Form, length: Length) -> impl Display {
         Length::Fixed(n) => write!(f, "vector of {n}"),
         Length::Slot(slot) => write!(f, "vector if {} says so", slot_name(form, slot)),
         Length::Table => f.write_str("vector as the table says"),
-        Length::Share(slot) => {
+        Length::Fragment(slot) => {
             write!(
                 f,
                 "vector with the thread's share of {}",

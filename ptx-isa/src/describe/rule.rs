@@ -23,11 +23,11 @@ fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
             write!(f, "{}", demand(form, &then))
         }
         RuleKind::Deny(cond) => write!(f, "not allowed: {}", condition(form, &cond)),
-        RuleKind::Since(when, list) => {
+        RuleKind::RequiresTarget(when, list) => {
             given(f, form, &when)?;
             write!(f, "{}", floors(list))
         }
-        RuleKind::Until(when, list) => {
+        RuleKind::RemovedIn(when, list) => {
             given(f, form, &when)?;
             write!(f, "removed with {}", floors(list))
         }
@@ -52,11 +52,11 @@ fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
             };
             write!(f, " may be {done}")
         }
-        RuleKind::Limit(low, high) => {
+        RuleKind::Ordered(low, high) => {
             let (low, high) = (operand_name(form, low), operand_name(form, high));
             write!(f, "of two constants {low} must not be larger than {high}")
         }
-        RuleKind::Same(slot, warning) => {
+        RuleKind::MustAgree(slot, warning) => {
             let name = slot_name(form, slot);
             write!(f, "all instructions of a kernel have the same {name}")?;
             f.write_str(if warning { ", else a warning" } else { "" })

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 31] = [
@@ -16,39 +16,42 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[0, 1, 2, 3, 4],
-        accepted: TokenSet(5),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(5),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dst", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .size(Size::Value(2)),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("src", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Value(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
-            Operand::new("src-size", 3, Within::Whole, Role::Use)
+            Operand::new("cp-size", 2, Nesting::Whole, Role::Imm).range(4, 16, 0),
+            Operand::new("src-size", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("cache-policy", 4, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Limit(3, 2),
+                kind: RuleKind::Ordered(3, 2),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -56,7 +59,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+            kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Start),
         }],
         notes: &[],
         differences: &[],
@@ -68,39 +71,42 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[5, 1, 2, 3, 4],
-        accepted: TokenSet(8),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(8),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dst", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .size(Size::Value(2)),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("src", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Value(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
-            Operand::new("src-size", 3, Within::Whole, Role::Use)
+            Operand::new("cp-size", 2, Nesting::Whole, Role::Imm).range(16, 16, 1),
+            Operand::new("src-size", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("cache-policy", 4, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Limit(3, 2),
+                kind: RuleKind::Ordered(3, 2),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -108,7 +114,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+            kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Start),
         }],
         notes: &[],
         differences: &[],
@@ -120,44 +126,47 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[0, 1, 2, 3, 4],
-        accepted: TokenSet(5),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(5),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dst", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .size(Size::Value(2)),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("src", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Value(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(4, 16, 0),
-            Operand::new("ignore-src", 3, Within::Whole, Role::Use)
+            Operand::new("cp-size", 2, Nesting::Whole, Role::Imm).range(4, 16, 0),
+            Operand::new("ignore-src", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 4, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(3, OperandTest::Present),
-                    &[Floor::new(7, 5, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 5, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -165,7 +174,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+            kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Start),
         }],
         notes: &[],
         differences: &[],
@@ -177,44 +186,47 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[5, 1, 2, 3, 4],
-        accepted: TokenSet(8),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(8),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dst", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .size(Size::Value(2)),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("src", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Value(2)),
-            Operand::new("cp-size", 2, Within::Whole, Role::Imm).range(16, 16, 1),
-            Operand::new("ignore-src", 3, Within::Whole, Role::Use)
+            Operand::new("cp-size", 2, Nesting::Whole, Role::Imm).range(16, 16, 1),
+            Operand::new("ignore-src", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 4, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(3, OperandTest::Present),
-                    &[Floor::new(7, 5, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 5, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -222,7 +234,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Start),
+            kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Start),
         }],
         notes: &[],
         differences: &[],
@@ -234,17 +246,20 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
+            kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Commit),
         }],
         notes: &[],
         differences: &[],
@@ -256,17 +271,20 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("N", 0, Nesting::Whole, Role::Imm)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
+            kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Wait),
         }],
         notes: &[],
         differences: &[],
@@ -278,22 +296,25 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
+                kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Commit),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::CpAsync, Step::Wait),
+                kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Wait),
             },
         ],
         notes: &[],
@@ -306,39 +327,45 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[6, 7, 8, 3],
-        accepted: TokenSet(12),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(12),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("cache-policy", 4, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -349,8 +376,8 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(11)),
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                when: Cond::Holds(2, ModifierSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -363,32 +390,32 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[9, 7, 8, 10, 3],
-        accepted: TokenSet(15),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(15),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("ctaMask", 4, Within::Whole, Role::Use)
+            Operand::new("ctaMask", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .iff(Cond::Filled(3)),
-            Operand::new("cache-policy", 5, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
@@ -399,32 +426,38 @@ pub(crate) static FORMS: [Form; 31] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Any(&[
                         Cond::Operand(0, OperandTest::Handle),
                         Cond::Operand(1, OperandTest::Handle),
                         Cond::Operand(3, OperandTest::Handle),
                     ]),
-                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                    &[Availability::new(8, 0, 0x7e0000000000, "sm_120")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Any(&[
                         Cond::Operand(0, OperandTest::SpecialRegister),
                         Cond::Operand(1, OperandTest::SpecialRegister),
                         Cond::Operand(3, OperandTest::SpecialRegister),
                     ]),
-                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                    &[Availability::new(8, 0, 0x7e0000000000, "sm_120")],
                 ),
                 ptxas: true,
             },
@@ -436,8 +469,8 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(11)),
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                when: Cond::Holds(2, ModifierSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -450,30 +483,33 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[9, 11, 8],
-        accepted: TokenSet(16),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(16),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -483,8 +519,8 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(11)),
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                when: Cond::Holds(2, ModifierSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -497,25 +533,25 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[12, 11, 13, 3, 14],
-        accepted: TokenSet(19),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(19),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
-            Operand::new("byteMask", 4, Within::Whole, Role::Use)
+            Operand::new("byteMask", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .iff(Cond::Filled(4)),
@@ -526,13 +562,16 @@ pub(crate) static FORMS: [Form; 31] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -544,8 +583,8 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(17)),
-                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+                when: Cond::Holds(2, ModifierSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -558,45 +597,51 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: true,
         slots: &[6, 7, 8, 15, 3],
-        accepted: TokenSet(21),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(21),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("left", 3, Within::Whole, Role::Use)
+            Operand::new("left", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("right", 4, Within::Whole, Role::Use)
+            Operand::new("right", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("mbar", 5, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 5, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("cache-policy", 6, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 6, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 2, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(9, 2, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -607,8 +652,8 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: EffectKind::Proxy(Proxy::Async),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(11)),
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                when: Cond::Holds(2, ModifierSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -621,29 +666,32 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[9, 11, 8, 16, 17],
-        accepted: TokenSet(24),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(24),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("mbar", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[Table {
@@ -651,22 +699,22 @@ pub(crate) static FORMS: [Form; 31] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(26)), Cell::Words(TokenSet(27))],
+                    cells: &[Cell::Words(ModifierSet(26)), Cell::Words(ModifierSet(27))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(28)), Cell::Words(TokenSet(29))],
+                    cells: &[Cell::Words(ModifierSet(28)), Cell::Words(ModifierSet(29))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(30)), Cell::Words(TokenSet(31))],
+                    cells: &[Cell::Words(ModifierSet(30)), Cell::Words(ModifierSet(31))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(32)), Cell::Words(TokenSet(33))],
+                    cells: &[Cell::Words(ModifierSet(32)), Cell::Words(ModifierSet(33))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -679,15 +727,15 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Relaxed)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Gpu)),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(11)),
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                when: Cond::Holds(2, ModifierSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -700,27 +748,30 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[12, 11, 13, 3, 16, 18],
-        accepted: TokenSet(35),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(35),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[Table {
@@ -728,22 +779,22 @@ pub(crate) static FORMS: [Form; 31] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(26)), Cell::Words(TokenSet(36))],
+                    cells: &[Cell::Words(ModifierSet(26)), Cell::Words(ModifierSet(36))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(28)), Cell::Words(TokenSet(37))],
+                    cells: &[Cell::Words(ModifierSet(28)), Cell::Words(ModifierSet(37))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(30)), Cell::Words(TokenSet(31))],
+                    cells: &[Cell::Words(ModifierSet(30)), Cell::Words(ModifierSet(31))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(32)), Cell::Words(TokenSet(38))],
+                    cells: &[Cell::Words(ModifierSet(32)), Cell::Words(ModifierSet(38))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -756,15 +807,15 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Relaxed)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Gpu)),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(17)),
-                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+                when: Cond::Holds(2, ModifierSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -777,27 +828,30 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[12, 11, 13, 3, 19, 20, 21],
-        accepted: TokenSet(41),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(41),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Use)
+            Operand::new("size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -808,15 +862,15 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Relaxed)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Gpu)),
             },
             Effect {
-                when: Cond::Holds(2, TokenSet(17)),
-                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+                when: Cond::Holds(2, ModifierSet(17)),
+                kind: EffectKind::Async(Completion::Bulk, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -829,20 +883,23 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[22, 7, 3],
-        accepted: TokenSet(43),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(43),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("srcMem", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(1)),
-            Operand::new("size", 1, Within::Whole, Role::Use)
+            Operand::new("srcMem", 0, Nesting::Bracket(0), Role::Addr).spaces(Spaces::Slot(1)),
+            Operand::new("size", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1048560, 16),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -853,7 +910,7 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
         ],
         notes: &[],
@@ -866,82 +923,97 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[23, 6, 7, 24, 8, 25, 3],
-        accepted: TokenSet(47),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(47),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .align(128),
-            Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("tensorMap", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
-            Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
+            Operand::new("tensorCoords", 1, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(3, TokenSet(48)), 5),
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 3),
-                    (Cond::Holds(0, TokenSet(52)), 4),
-                    (Cond::Holds(0, TokenSet(53)), 5),
+                    (Cond::Holds(3, ModifierSet(48)), 5),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 3),
+                    (Cond::Holds(0, ModifierSet(52)), 4),
+                    (Cond::Holds(0, ModifierSet(53)), 5),
                 ]))
                 .mark(Marks::BRACED),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
+            Operand::new("im2colInfo", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .length(Length::Cases(&[
                     (
-                        Cond::Any(&[Cond::Holds(3, TokenSet(54)), Cond::Holds(3, TokenSet(55))]),
+                        Cond::Any(&[
+                            Cond::Holds(3, ModifierSet(54)),
+                            Cond::Holds(3, ModifierSet(55)),
+                        ]),
                         2,
                     ),
-                    (Cond::Holds(0, TokenSet(51)), 1),
-                    (Cond::Holds(0, TokenSet(52)), 2),
-                    (Cond::Holds(0, TokenSet(53)), 3),
+                    (Cond::Holds(0, ModifierSet(51)), 1),
+                    (Cond::Holds(0, ModifierSet(52)), 2),
+                    (Cond::Holds(0, ModifierSet(53)), 3),
                 ]))
                 .mark(Marks::BRACED)
-                .iff(Cond::Holds(3, TokenSet(56))),
-            Operand::new("cache-policy", 4, Within::Whole, Role::Use)
+                .iff(Cond::Holds(3, ModifierSet(56))),
+            Operand::new("cache-policy", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(56)), Cond::Holds(0, TokenSet(57))),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(48)), Cond::Holds(0, TokenSet(50))),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(48)), Cond::Holds(3, TokenSet(54))]),
-                    &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")],
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(56)),
+                    Cond::Holds(0, ModifierSet(57)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(55)), Cond::Filled(5)]),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(48)),
+                    Cond::Holds(0, ModifierSet(50)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(3, ModifierSet(48)),
+                        Cond::Holds(3, ModifierSet(54)),
+                    ]),
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[Cond::Holds(3, ModifierSet(55)), Cond::Filled(5)]),
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -958,8 +1030,8 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
-                when: Cond::Holds(4, TokenSet(11)),
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                when: Cond::Holds(4, ModifierSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -972,110 +1044,125 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[23, 9, 7, 24, 8, 10, 25, 3],
-        accepted: TokenSet(58),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(58),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dstMem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dstMem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .align(128),
-            Operand::new("tensorMap", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("tensorMap", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
-            Operand::new("tensorCoords", 1, Within::Bracket(1), Role::Use)
+            Operand::new("tensorCoords", 1, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(3, TokenSet(48)), 5),
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 3),
-                    (Cond::Holds(0, TokenSet(52)), 4),
-                    (Cond::Holds(0, TokenSet(53)), 5),
+                    (Cond::Holds(3, ModifierSet(48)), 5),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 3),
+                    (Cond::Holds(0, ModifierSet(52)), 4),
+                    (Cond::Holds(0, ModifierSet(53)), 5),
                 ]))
                 .mark(Marks::BRACED),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .mark(Marks::MBARRIER)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("im2colInfo", 3, Within::Whole, Role::Use)
+            Operand::new("im2colInfo", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .length(Length::Cases(&[
                     (
-                        Cond::Any(&[Cond::Holds(3, TokenSet(54)), Cond::Holds(3, TokenSet(55))]),
+                        Cond::Any(&[
+                            Cond::Holds(3, ModifierSet(54)),
+                            Cond::Holds(3, ModifierSet(55)),
+                        ]),
                         2,
                     ),
-                    (Cond::Holds(0, TokenSet(51)), 1),
-                    (Cond::Holds(0, TokenSet(52)), 2),
-                    (Cond::Holds(0, TokenSet(53)), 3),
+                    (Cond::Holds(0, ModifierSet(51)), 1),
+                    (Cond::Holds(0, ModifierSet(52)), 2),
+                    (Cond::Holds(0, ModifierSet(53)), 3),
                 ]))
                 .mark(Marks::BRACED)
-                .iff(Cond::Holds(3, TokenSet(56))),
-            Operand::new("ctaMask", 4, Within::Whole, Role::Use)
+                .iff(Cond::Holds(3, ModifierSet(56))),
+            Operand::new("ctaMask", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .iff(Cond::Filled(5)),
-            Operand::new("cache-policy", 5, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(7)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(56)), Cond::Holds(0, TokenSet(57))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(56)),
+                    Cond::Holds(0, ModifierSet(57)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(48)), Cond::Holds(0, TokenSet(50))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(48)),
+                    Cond::Holds(0, ModifierSet(50)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Any(&[
                         Cond::Operand(0, OperandTest::Handle),
                         Cond::Operand(1, OperandTest::Handle),
                         Cond::Operand(3, OperandTest::Handle),
                     ]),
-                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                    &[Availability::new(8, 0, 0x7e0000000000, "sm_120")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Any(&[
                         Cond::Operand(0, OperandTest::SpecialRegister),
                         Cond::Operand(3, OperandTest::SpecialRegister),
                     ]),
-                    &[Floor::new(8, 0, 0x7e0000000000, "sm_120")],
+                    &[Availability::new(8, 0, 0x7e0000000000, "sm_120")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(48)), Cond::Holds(3, TokenSet(54))]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(3, ModifierSet(48)),
+                        Cond::Holds(3, ModifierSet(54)),
+                    ]),
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(55)), Cond::Filled(6)]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[Cond::Holds(3, ModifierSet(55)), Cond::Filled(6)]),
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1092,8 +1179,8 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: EffectKind::Memory(Access::Read, Modifier::Global),
             },
             Effect {
-                when: Cond::Holds(4, TokenSet(11)),
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                when: Cond::Holds(4, ModifierSet(11)),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -1106,54 +1193,63 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[23, 12, 11, 26, 13, 3],
-        accepted: TokenSet(60),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(60),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("tensorMap", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
-            Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
+            Operand::new("tensorCoords", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(3, TokenSet(61)), 5),
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 3),
-                    (Cond::Holds(0, TokenSet(52)), 4),
-                    (Cond::Holds(0, TokenSet(53)), 5),
+                    (Cond::Holds(3, ModifierSet(61)), 5),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 3),
+                    (Cond::Holds(0, ModifierSet(52)), 4),
+                    (Cond::Holds(0, ModifierSet(53)), 5),
                 ]))
                 .mark(Marks::BRACED),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .align(128),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(62)), Cond::Holds(0, TokenSet(57))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(62)),
+                    Cond::Holds(0, ModifierSet(57)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(61)), Cond::Holds(0, TokenSet(50))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(61)),
+                    Cond::Holds(0, ModifierSet(50)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(61)),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(61)),
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1171,7 +1267,7 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+                kind: EffectKind::Async(Completion::Bulk, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -1184,40 +1280,46 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[23, 12, 11, 27, 28, 13, 3],
-        accepted: TokenSet(65),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(65),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("tensorMap", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
-            Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
+            Operand::new("tensorCoords", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 3),
-                    (Cond::Holds(0, TokenSet(52)), 4),
-                    (Cond::Holds(0, TokenSet(53)), 5),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 3),
+                    (Cond::Holds(0, ModifierSet(52)), 4),
+                    (Cond::Holds(0, ModifierSet(53)), 5),
                 ]))
                 .mark(Marks::BRACED),
-            Operand::new("srcMem", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("srcMem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::BARE)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(6)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(4, TokenSet(62)), Cond::Holds(0, TokenSet(57))),
+                kind: RuleKind::Require(
+                    Cond::Holds(4, ModifierSet(62)),
+                    Cond::Holds(0, ModifierSet(57)),
+                ),
                 ptxas: false,
             },
         ],
@@ -1229,19 +1331,19 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Bulk, Step::Start),
+                kind: EffectKind::Async(Completion::Bulk, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Memory(Access::Atomic, Modifier::Global),
+                kind: EffectKind::Memory(Access::ReadModifyWrite, Modifier::Global),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Relaxed)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Gpu)),
             },
         ],
         notes: &[],
@@ -1254,73 +1356,88 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[23, 22, 7, 29, 3],
-        accepted: TokenSet(66),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(66),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("tensorMap", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("tensorMap", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
                 .spaces(Spaces::Words(&[Modifier::Global], false))
                 .size(Size::Fixed(128)),
-            Operand::new("tensorCoords", 0, Within::Bracket(1), Role::Use)
+            Operand::new("tensorCoords", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(3, TokenSet(48)), 5),
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 3),
-                    (Cond::Holds(0, TokenSet(52)), 4),
-                    (Cond::Holds(0, TokenSet(53)), 5),
+                    (Cond::Holds(3, ModifierSet(48)), 5),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 3),
+                    (Cond::Holds(0, ModifierSet(52)), 4),
+                    (Cond::Holds(0, ModifierSet(53)), 5),
                 ]))
                 .mark(Marks::BRACED),
-            Operand::new("im2colInfo", 1, Within::Whole, Role::Use)
+            Operand::new("im2colInfo", 1, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .length(Length::Cases(&[
                     (
-                        Cond::Any(&[Cond::Holds(3, TokenSet(54)), Cond::Holds(3, TokenSet(55))]),
+                        Cond::Any(&[
+                            Cond::Holds(3, ModifierSet(54)),
+                            Cond::Holds(3, ModifierSet(55)),
+                        ]),
                         2,
                     ),
-                    (Cond::Holds(0, TokenSet(51)), 1),
-                    (Cond::Holds(0, TokenSet(52)), 2),
-                    (Cond::Holds(0, TokenSet(53)), 3),
+                    (Cond::Holds(0, ModifierSet(51)), 1),
+                    (Cond::Holds(0, ModifierSet(52)), 2),
+                    (Cond::Holds(0, ModifierSet(53)), 3),
                 ]))
                 .mark(Marks::BRACED)
-                .iff(Cond::Holds(3, TokenSet(56))),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+                .iff(Cond::Holds(3, ModifierSet(56))),
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(56)), Cond::Holds(0, TokenSet(57))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(56)),
+                    Cond::Holds(0, ModifierSet(57)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(48)), Cond::Holds(0, TokenSet(50))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(48)),
+                    Cond::Holds(0, ModifierSet(50)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(48)), Cond::Holds(3, TokenSet(54))]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(3, ModifierSet(48)),
+                        Cond::Holds(3, ModifierSet(54)),
+                    ]),
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(55)),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(55)),
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1334,7 +1451,7 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
         ],
         notes: &[],
@@ -1347,17 +1464,20 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::Bulk, Step::Commit),
+            kind: EffectKind::Async(Completion::Bulk, AsyncPhase::Commit),
         }],
         notes: &[],
         differences: &[],
@@ -1369,17 +1489,20 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[30],
-        accepted: TokenSet(67),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
+        accepted: ModifierSet(67),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("N", 0, Nesting::Whole, Role::Imm)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::Bulk, Step::Wait),
+            kind: EffectKind::Async(Completion::Bulk, AsyncPhase::Wait),
         }],
         notes: &[],
         differences: &[],
@@ -1391,42 +1514,48 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[31, 32, 33, 34, 35],
-        accepted: TokenSet(72),
-        ignored: TokenSet(73),
+        accepted: ModifierSet(72),
+        ignored: ModifierSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .mark(Marks::LONG)
-                .access(Access::Update)
+                .access(Access::ReadWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
-            Operand::new("new_val", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("new_val", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 3, 0x2000000, "sm_90a"),
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 3, 0x2000000, "sm_90a"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(74)), Cond::Holds(4, TokenSet(75))),
+                kind: RuleKind::Require(
+                    Cond::Holds(1, ModifierSet(74)),
+                    Cond::Holds(4, ModifierSet(75)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(76)), Cond::Holds(4, TokenSet(27))),
+                kind: RuleKind::Require(
+                    Cond::Holds(1, ModifierSet(76)),
+                    Cond::Holds(4, ModifierSet(27)),
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -1438,26 +1567,26 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[31, 36, 33, 34, 35],
-        accepted: TokenSet(78),
-        ignored: TokenSet(73),
+        accepted: ModifierSet(78),
+        ignored: ModifierSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .mark(Marks::LONG)
-                .access(Access::Update)
+                .access(Access::ReadWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
-            Operand::new("ord", 1, Within::Whole, Role::Imm).range(0, 4, 1),
-            Operand::new("new_val", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("ord", 1, Nesting::Whole, Role::Imm).range(0, 4, 1),
+            Operand::new("new_val", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 3, 0x2000000, "sm_90a"),
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 3, 0x2000000, "sm_90a"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1465,18 +1594,21 @@ pub(crate) static FORMS: [Form; 31] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(2, OperandTest::Floating),
-                    Cond::Not(&Cond::Holds(1, TokenSet(79))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(79))),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(79)), Cond::Holds(4, TokenSet(75))),
+                kind: RuleKind::Require(
+                    Cond::Holds(1, ModifierSet(79)),
+                    Cond::Holds(4, ModifierSet(75)),
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Not(&Cond::Holds(1, TokenSet(79))),
-                    Cond::Holds(4, TokenSet(27)),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(79))),
+                    Cond::Holds(4, ModifierSet(27)),
                 ),
                 ptxas: false,
             },
@@ -1484,7 +1616,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -1496,24 +1628,24 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[31, 37, 33, 34, 38],
-        accepted: TokenSet(81),
-        ignored: TokenSet(73),
+        accepted: ModifierSet(81),
+        ignored: ModifierSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .mark(Marks::LONG)
-                .access(Access::Update)
+                .access(Access::ReadWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
-            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 15, 1),
+            Operand::new("new_val", 1, Nesting::Whole, Role::Imm).range(0, 15, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 3, 0x2000000, "sm_90a"),
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 3, 0x2000000, "sm_90a"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -1521,7 +1653,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &["sm_90a takes 0 to 12 only, says the assembler"],
@@ -1533,35 +1665,35 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[31, 39, 33, 34, 38],
-        accepted: TokenSet(83),
-        ignored: TokenSet(73),
+        accepted: ModifierSet(83),
+        ignored: ModifierSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .mark(Marks::LONG)
-                .access(Access::Update)
+                .access(Access::ReadWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
-            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 3, 1),
+            Operand::new("new_val", 1, Nesting::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 3, 0x2000000, "sm_90a"),
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 3, 0x2000000, "sm_90a"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(84)),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(84)),
                     &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1570,7 +1702,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -1582,24 +1714,24 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[31, 40, 33, 34, 38],
-        accepted: TokenSet(86),
-        ignored: TokenSet(73),
+        accepted: ModifierSet(86),
+        ignored: ModifierSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .mark(Marks::LONG)
-                .access(Access::Update)
+                .access(Access::ReadWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
-            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 2, 1),
+            Operand::new("new_val", 1, Nesting::Whole, Role::Imm).range(0, 2, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 3, 0x2000000, "sm_90a"),
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 3, 0x2000000, "sm_90a"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -1607,7 +1739,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -1619,24 +1751,24 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[31, 41, 33, 34, 38],
-        accepted: TokenSet(88),
-        ignored: TokenSet(73),
+        accepted: ModifierSet(88),
+        ignored: ModifierSet(73),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .mark(Marks::LONG)
-                .access(Access::Update)
+                .access(Access::ReadWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Fixed(128)),
-            Operand::new("new_val", 1, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("new_val", 1, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 3, 0x2000000, "sm_90a"),
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 3, 0x2000000, "sm_90a"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -1644,7 +1776,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -1656,11 +1788,11 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[42, 43, 44],
-        accepted: TokenSet(90),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+        accepted: ModifierSet(90),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
-            .access(Access::Atomic)
+            .access(Access::ReadModifyWrite)
             .spaces(Spaces::Slot(1))
             .size(Size::Fixed(8))],
         rules: &[
@@ -1668,18 +1800,21 @@ pub(crate) static FORMS: [Form; 31] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(0, OperandTest::Handle),
                     Cond::Not(&Cond::Filled(1)),
-                    Cond::Not(&Cond::Holds(1, TokenSet(10))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(10))),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1687,7 +1822,7 @@ pub(crate) static FORMS: [Form; 31] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Async(Completion::CpAsync, Step::Commit),
+            kind: EffectKind::Async(Completion::CpAsync, AsyncPhase::Commit),
         }],
         notes: &[],
         differences: &["the assembler does not check where the variable lies"],
@@ -1699,30 +1834,33 @@ pub(crate) static FORMS: [Form; 31] = [
         complete: true,
         ptxas: false,
         slots: &[2, 45, 46, 47, 48, 49, 50],
-        accepted: TokenSet(96),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(96),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dst", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Value(2)),
-            Operand::new("src", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("src", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TENSORMAP)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(2)),
-            Operand::new("size", 2, Within::Whole, Role::Imm).range(128, 128, 1),
+            Operand::new("size", 2, Nesting::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 3, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
@@ -1734,11 +1872,11 @@ pub(crate) static FORMS: [Form; 31] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(3)),
+                kind: EffectKind::Order(ModifierSource::Slot(3)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(4)),
+                kind: EffectKind::Scope(ModifierSource::Slot(4)),
             },
         ],
         notes: &[],

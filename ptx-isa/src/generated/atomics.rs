@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -16,19 +16,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 54, 3, 55],
-        accepted: TokenSet(101),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(101),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
@@ -37,132 +37,156 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(103)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(103)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(104)), Cond::Holds(5, TokenSet(103))]),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(2, ModifierSet(104)),
+                        Cond::Holds(5, ModifierSet(103)),
+                    ]),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(105)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(105)),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(5, TokenSet(36))),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(4),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(107)),
-                    Cond::Holds(5, TokenSet(36)),
+                    Cond::Holds(3, ModifierSet(26)),
+                    Cond::Holds(5, ModifierSet(36)),
                 ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(30)), Cond::Holds(5, TokenSet(31))),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(37))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(32)),
-                    Cond::Holds(5, TokenSet(108)),
+                    Cond::Holds(3, ModifierSet(107)),
+                    Cond::Holds(5, ModifierSet(36)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7ffffffffffe, "sm_11")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(109))]),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(30)),
+                    Cond::Holds(5, ModifierSet(31)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(110)), Cond::Holds(5, TokenSet(103))]),
-                    &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")],
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(28)),
+                    Cond::Holds(5, ModifierSet(37)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(32)),
+                    Cond::Holds(5, ModifierSet(108)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 1, 0x7ffffffffffe, "sm_11")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(28)),
+                        Cond::Holds(5, ModifierSet(109)),
+                    ]),
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(110)),
+                        Cond::Holds(5, ModifierSet(103)),
+                    ]),
+                    &[Availability::new(3, 1, 0x7fffffffff80, "sm_32")],
                 ),
                 ptxas: false,
             },
@@ -171,11 +195,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -190,114 +214,126 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 56, 57],
-        accepted: TokenSet(112),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(112),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::All(&[Cond::Holds(3, TokenSet(113)), Cond::Holds(4, TokenSet(75))]),
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(113)),
+                        Cond::Holds(4, ModifierSet(75)),
+                    ]),
                     Cond::Operand(3, OperandTest::Floating),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(113)),
+                    Cond::Holds(3, ModifierSet(113)),
                     Cond::Operand(3, OperandTest::Immediate),
                     Cond::Not(&Cond::Operand(3, OperandTest::Floating)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7ffffffffffe, "sm_11")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(75)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 1, 0x7ffffffffffe, "sm_11")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(26)), Cond::Holds(4, TokenSet(75))]),
-                    &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(75)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(104)), Cond::Holds(4, TokenSet(75))]),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(26)),
+                        Cond::Holds(4, ModifierSet(75)),
+                    ]),
+                    &[Availability::new(3, 1, 0x7fffffffff80, "sm_32")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(2, ModifierSet(104)),
+                        Cond::Holds(4, ModifierSet(75)),
+                    ]),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -306,11 +342,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -325,79 +361,82 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 58, 59],
-        accepted: TokenSet(116),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(116),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -405,11 +444,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -424,85 +463,88 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 58, 60],
-        accepted: TokenSet(118),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(118),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 3, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(119)),
-                    &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(119)),
+                    &[Availability::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -511,11 +553,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -530,19 +572,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 61, 3, 60],
-        accepted: TokenSet(120),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(120),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
@@ -551,78 +593,84 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(4),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 3, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(119)),
-                    &[Floor::new(8, 4, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(119)),
+                    &[Availability::new(8, 4, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -631,11 +679,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -650,21 +698,21 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 62],
-        accepted: TokenSet(122),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(122),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -673,72 +721,78 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -746,11 +800,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -765,21 +819,21 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 63],
-        accepted: TokenSet(124),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(124),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -788,72 +842,78 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffffe000, "sm_60")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 2, 0x7fffffffe000, "sm_60")],
+                ),
                 ptxas: false,
             },
         ],
@@ -861,11 +921,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -880,19 +940,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 64],
-        accepted: TokenSet(126),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(126),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(6)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -901,72 +961,78 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -974,11 +1040,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -994,19 +1060,19 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 53, 19, 20, 3, 65],
-        accepted: TokenSet(128),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(128),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(6)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(6)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -1015,72 +1081,78 @@ pub(crate) static FORMS: [Form; 25] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(102)),
+                    Cond::Holds(2, ModifierSet(102)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1088,11 +1160,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1107,61 +1179,67 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 66, 19, 3, 67, 68],
-        accepted: TokenSet(130),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(130),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1169,11 +1247,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1188,61 +1266,67 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 66, 69, 20, 3, 70, 71],
-        accepted: TokenSet(133),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(133),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1250,11 +1334,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1269,61 +1353,67 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[51, 52, 66, 69, 20, 3, 67, 72],
-        accepted: TokenSet(135),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(135),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
-            Operand::new("cache-policy", 3, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1331,11 +1421,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1350,135 +1440,159 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 74, 3, 55],
-        accepted: TokenSet(137),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(137),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(103)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(103)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(104)), Cond::Holds(5, TokenSet(103))]),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(2, ModifierSet(104)),
+                        Cond::Holds(5, ModifierSet(103)),
+                    ]),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(105)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(105)),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(4), Cond::Holds(2, TokenSet(102))])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(5, TokenSet(36))),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(30)), Cond::Holds(5, TokenSet(31))),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(37))),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(4),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(32)),
-                    Cond::Holds(5, TokenSet(108)),
+                    Cond::Holds(3, ModifierSet(26)),
+                    Cond::Holds(5, ModifierSet(36)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7ffffffffffe, "sm_11")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(5, TokenSet(109))]),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(30)),
+                    Cond::Holds(5, ModifierSet(31)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(3, TokenSet(110)), Cond::Holds(5, TokenSet(103))]),
-                    &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")],
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(28)),
+                    Cond::Holds(5, ModifierSet(37)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(32)),
+                    Cond::Holds(5, ModifierSet(108)),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 2, 0x7ffffffffffe, "sm_11")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(28)),
+                        Cond::Holds(5, ModifierSet(109)),
+                    ]),
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(110)),
+                        Cond::Holds(5, ModifierSet(103)),
+                    ]),
+                    &[Availability::new(3, 1, 0x7fffffffff80, "sm_32")],
                 ),
                 ptxas: false,
             },
@@ -1487,11 +1601,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1504,84 +1618,90 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 62],
-        accepted: TokenSet(138),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(138),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1589,11 +1709,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1606,84 +1726,90 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 63],
-        accepted: TokenSet(139),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(139),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffffe000, "sm_60")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 2, 0x7fffffffe000, "sm_60")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1691,11 +1817,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1708,84 +1834,90 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 64],
-        accepted: TokenSet(140),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(140),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1793,11 +1925,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1810,84 +1942,90 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 53, 19, 20, 3, 65],
-        accepted: TokenSet(141),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(141),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .mark(Marks::REG),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(104)),
-                    &[Floor::new(1, 2, 0x7ffffffffffc, "sm_12")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(104)),
+                    &[Availability::new(1, 2, 0x7ffffffffffc, "sm_12")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(5), Cond::Holds(2, TokenSet(102))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(5),
+                    Cond::Holds(2, ModifierSet(102)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1895,11 +2033,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1912,56 +2050,62 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 66, 19, 3, 67, 68],
-        accepted: TokenSet(142),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(142),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1969,11 +2113,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1986,56 +2130,62 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 66, 69, 20, 3, 70, 71],
-        accepted: TokenSet(143),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(143),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -2043,11 +2193,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -2060,56 +2210,62 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[73, 52, 66, 69, 20, 3, 67, 72],
-        accepted: TokenSet(144),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(144),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
-                .access(Access::Atomic)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(5, 0, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(5, 0, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -2117,11 +2273,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -2134,42 +2290,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 78, 79],
-        accepted: TokenSet(146),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(146),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG_GENERIC)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -2182,42 +2341,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 80, 81],
-        accepted: TokenSet(147),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(147),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG_GENERIC)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -2230,42 +2392,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 82, 83],
-        accepted: TokenSet(148),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(148),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG_GENERIC)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -2278,42 +2443,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[75, 76, 77, 8, 19, 84],
-        accepted: TokenSet(149),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(149),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG_GENERIC)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -2326,20 +2494,20 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[85, 86, 87, 88, 19, 89],
-        accepted: TokenSet(152),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(152),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(119))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, ModifierSet(119))),
                 ptxas: false,
             },
             Rule {
@@ -2347,7 +2515,10 @@ pub(crate) static FORMS: [Form; 25] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 7, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
@@ -2355,11 +2526,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],

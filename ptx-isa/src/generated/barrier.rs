@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 22] = [
@@ -16,19 +16,22 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(153),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(153),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Whole, Role::Use)
+            Operand::new("a", 0, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967264, 32),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -39,15 +42,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Filled(1),
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::AcqRel)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &[],
@@ -60,18 +63,21 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[90],
-        accepted: TokenSet(95),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(95),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Whole, Role::Use)
+            Operand::new("a", 0, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 4294967264, 32),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -82,15 +88,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Filled(0),
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Release)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Release)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &[],
@@ -103,18 +109,18 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[91, 90, 92],
-        accepted: TokenSet(155),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(155),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .range(0, 15, 1),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(2))
                 .range(0, 4294967264, 32),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
@@ -127,7 +133,10 @@ pub(crate) static FORMS: [Form; 22] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+                ),
                 ptxas: false,
             },
         ],
@@ -139,15 +148,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Filled(1),
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::AcqRel)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &[],
@@ -160,18 +169,18 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[93, 90, 94],
-        accepted: TokenSet(158),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(158),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967264, 32),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::NOT),
         ],
@@ -184,7 +193,10 @@ pub(crate) static FORMS: [Form; 22] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+                ),
                 ptxas: false,
             },
         ],
@@ -196,15 +208,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Filled(1),
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::AcqRel)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &[],
@@ -217,29 +229,32 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[49],
-        accepted: TokenSet(94),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(94),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Whole, Role::Use)
+            Operand::new("a", 0, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967264, 32),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(0, OperandTest::Register),
                         Cond::Operand(1, OperandTest::Present),
                     ]),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -252,15 +267,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::AcqRel)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &[],
@@ -273,18 +288,21 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Whole, Role::Use)
+            Operand::new("a", 0, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 4294967264, 32),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -295,15 +313,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Release)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Release)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &[],
@@ -316,24 +334,27 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[91, 92],
-        accepted: TokenSet(159),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(159),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .range(0, 15, 1),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(1))
                 .range(0, 4294967264, 32),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -352,15 +373,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::AcqRel)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &["a barrier that reduces must not be used without a reduction before it completes"],
@@ -373,24 +394,27 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[93, 94],
-        accepted: TokenSet(160),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(160),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 15, 1),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 4294967264, 32),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -409,15 +433,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Cta),
+                kind: EffectKind::Converge(ConvergenceScope::Cta),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::AcqRel)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &["a barrier that reduces must not be used without a reduction before it completes"],
@@ -430,12 +454,15 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[49],
-        accepted: TokenSet(94),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("membermask", 0, Within::Whole, Role::Use)
+        accepted: ModifierSet(94),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("membermask", 0, Nesting::Whole, Role::Use)
             .ty(TypeExpr::Scalar(ScalarType::U32))],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -450,11 +477,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::AcqRel)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::AcqRel)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cta)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cta)),
             },
         ],
         notes: &[],
@@ -467,18 +494,21 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[95, 90],
-        accepted: TokenSet(162),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(162),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -491,15 +521,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Filled(1),
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cluster)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cluster)),
             },
         ],
         notes: &[],
@@ -512,18 +542,21 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[96, 90],
-        accepted: TokenSet(164),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(164),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -536,15 +569,15 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Filled(1),
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Cluster)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Cluster)),
             },
         ],
         notes: &[],
@@ -557,25 +590,28 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[97, 48],
-        accepted: TokenSet(166),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(166),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(167)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(167)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -588,11 +624,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -605,11 +641,14 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[98, 99, 100],
-        accepted: TokenSet(169),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(169),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -620,11 +659,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -637,11 +676,14 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[47, 101, 100],
-        accepted: TokenSet(171),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(171),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -652,11 +694,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -669,18 +711,21 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[102, 47, 103, 100],
-        accepted: TokenSet(174),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(174),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -693,11 +738,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(3)),
+                kind: EffectKind::Scope(ModifierSource::Slot(3)),
             },
         ],
         notes: &[],
@@ -710,25 +755,28 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[104, 103],
-        accepted: TokenSet(176),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(176),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffff0000, "sm_70")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(177)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 5, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(177)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -750,11 +798,14 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[46, 47, 48],
-        accepted: TokenSet(178),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(178),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 3, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -765,11 +816,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
             Effect {
                 when: Cond::Always,
@@ -788,14 +839,17 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[46, 98, 48],
-        accepted: TokenSet(179),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(179),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr),
-            Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr),
+            Operand::new("size", 1, Nesting::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 3, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 3, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -806,11 +860,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
             Effect {
                 when: Cond::Always,
@@ -829,11 +883,14 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[105, 98, 99, 100],
-        accepted: TokenSet(181),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(181),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -844,11 +901,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(3)),
+                kind: EffectKind::Scope(ModifierSource::Slot(3)),
             },
             Effect {
                 when: Cond::Always,
@@ -867,11 +924,14 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[105, 47, 101, 100],
-        accepted: TokenSet(182),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(182),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -882,11 +942,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(3)),
+                kind: EffectKind::Scope(ModifierSource::Slot(3)),
             },
             Effect {
                 when: Cond::Always,
@@ -905,18 +965,21 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[106],
-        accepted: TokenSet(183),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(183),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(119)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(119)),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -929,11 +992,11 @@ pub(crate) static FORMS: [Form; 22] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Sc)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Sc)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(0)),
+                kind: EffectKind::Scope(ModifierSource::Slot(0)),
             },
         ],
         notes: &[],
@@ -946,16 +1009,19 @@ pub(crate) static FORMS: [Form; 22] = [
         complete: true,
         ptxas: false,
         slots: &[104],
-        accepted: TokenSet(184),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(184),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, TokenSet(185))),
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(0, ModifierSet(185))),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 5, 0x7fffffffe000, "sm_60")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 5, 0x7fffffffe000, "sm_60")],
+                ),
                 ptxas: false,
             },
         ],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 5] = [
@@ -16,21 +16,24 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[107],
-        accepted: TokenSet(186),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(186),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
             Effect {
-                when: Cond::Holds(0, TokenSet(187)),
+                when: Cond::Holds(0, ModifierSet(187)),
                 kind: EffectKind::Fence,
             },
         ],
@@ -44,31 +47,34 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[108, 8, 109, 60],
-        accepted: TokenSet(189),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(189),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Fixed(16)),
-            Operand::new("mbar", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(0))
                 .align(8)
                 .size(Size::Fixed(8)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
                     &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 ),
                 ptxas: false,
@@ -78,7 +84,7 @@ pub(crate) static FORMS: [Form; 5] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -86,7 +92,7 @@ pub(crate) static FORMS: [Form; 5] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
         ],
         notes: &[],
@@ -99,14 +105,17 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[110, 94, 60],
-        accepted: TokenSet(191),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(191),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("pred", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("pred", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("try_cancel_response", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -121,17 +130,20 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[111, 112, 38, 60],
-        accepted: TokenSet(194),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(194),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("try_cancel_response", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -146,14 +158,17 @@ pub(crate) static FORMS: [Form; 5] = [
         complete: true,
         ptxas: false,
         slots: &[113, 38, 60],
-        accepted: TokenSet(196),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(196),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("reg", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("try_cancel_response", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("reg", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("try_cancel_response", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+            ),
             ptxas: false,
         }],
         tables: &[],

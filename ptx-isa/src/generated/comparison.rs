@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 23] = [
@@ -16,52 +16,58 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 115, 116, 117],
-        accepted: TokenSet(201),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(201),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(3, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(204)),
-                    Cond::Holds(3, TokenSet(205)),
+                    Cond::Holds(0, ModifierSet(204)),
+                    Cond::Holds(3, ModifierSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Holds(3, ModifierSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, TokenSet(105))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(3, ModifierSet(105))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -77,55 +83,61 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 118, 115, 116, 117],
-        accepted: TokenSet(208),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(208),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(4, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(204)),
-                    Cond::Holds(4, TokenSet(205)),
+                    Cond::Holds(0, ModifierSet(204)),
+                    Cond::Holds(4, ModifierSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Holds(4, TokenSet(207)),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Holds(4, ModifierSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, TokenSet(105))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(4, ModifierSet(105))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(2),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -141,58 +153,64 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 115, 119],
-        accepted: TokenSet(201),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(201),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def)
+            Operand::new("p", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("q", 0, Within::Pair, Role::Def)
+            Operand::new("q", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(2, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(204)),
-                    Cond::Holds(2, TokenSet(205)),
+                    Cond::Holds(0, ModifierSet(204)),
+                    Cond::Holds(2, ModifierSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Holds(2, TokenSet(207)),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Holds(2, ModifierSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, TokenSet(105))),
+                kind: RuleKind::Require(Cond::Filled(1), Cond::Holds(2, ModifierSet(105))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -208,61 +226,67 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[114, 118, 115, 119],
-        accepted: TokenSet(208),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(208),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def)
+            Operand::new("p", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("q", 0, Within::Pair, Role::Def)
+            Operand::new("q", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(3, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(204)),
-                    Cond::Holds(3, TokenSet(205)),
+                    Cond::Holds(0, ModifierSet(204)),
+                    Cond::Holds(3, ModifierSet(205)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Holds(3, TokenSet(207)),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Holds(3, ModifierSet(207)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, TokenSet(105))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(3, ModifierSet(105))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(2),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -278,25 +302,28 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[119],
-        accepted: TokenSet(209),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(209),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
@@ -313,23 +340,26 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[120, 121],
-        accepted: TokenSet(209),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(209),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
@@ -346,28 +376,34 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[115, 120, 68],
-        accepted: TokenSet(211),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(211),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -383,17 +419,17 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 62, 123],
-        accepted: TokenSet(214),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(214),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(121)),
+                    Cond::Holds(3, ModifierSet(121)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -403,28 +439,37 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(3, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(215))),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Not(&Cond::Holds(3, ModifierSet(215))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(1), Cond::Not(&Cond::Holds(3, TokenSet(216)))),
+                kind: RuleKind::Require(
+                    Cond::Filled(1),
+                    Cond::Not(&Cond::Holds(3, ModifierSet(216))),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -440,20 +485,20 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 62, 123],
-        accepted: TokenSet(217),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(217),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(121)),
+                    Cond::Holds(4, ModifierSet(121)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -463,28 +508,37 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(4, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Not(&Cond::Holds(4, TokenSet(215))),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Not(&Cond::Holds(4, ModifierSet(215))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(4, TokenSet(216)))),
+                kind: RuleKind::Require(
+                    Cond::Filled(2),
+                    Cond::Not(&Cond::Holds(4, ModifierSet(216))),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(2),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -500,17 +554,17 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 64, 124],
-        accepted: TokenSet(219),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(219),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(40)),
+                    Cond::Holds(2, ModifierSet(40)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -520,20 +574,23 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(2, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(2, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(215))),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(215))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -549,13 +606,13 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 64, 124],
-        accepted: TokenSet(220),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(220),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .mark(Marks::REG),
@@ -563,7 +620,7 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(40)),
+                    Cond::Holds(3, ModifierSet(40)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Immediate),
                         Cond::Operand(2, OperandTest::Immediate),
@@ -573,20 +630,23 @@ pub(crate) static FORMS: [Form; 23] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(202)),
-                    Cond::Holds(0, TokenSet(203)),
+                    Cond::Holds(3, ModifierSet(202)),
+                    Cond::Holds(0, ModifierSet(203)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(206)),
-                    Cond::Not(&Cond::Holds(3, TokenSet(215))),
+                    Cond::Holds(0, ModifierSet(206)),
+                    Cond::Not(&Cond::Holds(3, ModifierSet(215))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -602,24 +662,30 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 125, 62],
-        accepted: TokenSet(222),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(222),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 5, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -635,27 +701,33 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 125, 62],
-        accepted: TokenSet(223),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(223),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(2),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 5, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -671,19 +743,22 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 125, 64],
-        accepted: TokenSet(224),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(224),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -698,23 +773,26 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 125, 64],
-        accepted: TokenSet(225),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(225),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -729,30 +807,36 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 126, 63],
-        accepted: TokenSet(227),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(227),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(33)),
-                    &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(33)),
+                    &[Availability::new(6, 5, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
             },
@@ -769,33 +853,39 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 126, 63],
-        accepted: TokenSet(228),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(228),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(2),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(33)),
-                    &[Floor::new(6, 5, 0x7ffffffff000, "sm_53")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(33)),
+                    &[Availability::new(6, 5, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
             },
@@ -812,19 +902,22 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 127, 65],
-        accepted: TokenSet(230),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(230),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -839,23 +932,26 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 127, 65],
-        accepted: TokenSet(231),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(231),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -870,37 +966,43 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 115, 128],
-        accepted: TokenSet(233),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(233),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def)
+            Operand::new("p", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("q", 0, Within::Pair, Role::Def)
+            Operand::new("q", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(121)),
+                    Cond::Holds(2, ModifierSet(121)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -916,40 +1018,46 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 115, 128],
-        accepted: TokenSet(234),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(234),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def)
+            Operand::new("p", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("q", 0, Within::Pair, Role::Def)
+            Operand::new("q", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(121)),
+                    Cond::Holds(3, ModifierSet(121)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Filled(2), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(2),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -965,33 +1073,36 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 129],
-        accepted: TokenSet(236),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(236),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def)
+            Operand::new("p", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("q", 0, Within::Pair, Role::Def)
+            Operand::new("q", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::REG),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(125)),
+                    Cond::Holds(1, ModifierSet(125)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1007,23 +1118,23 @@ pub(crate) static FORMS: [Form; 23] = [
         complete: true,
         ptxas: false,
         slots: &[122, 118, 129],
-        accepted: TokenSet(237),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(237),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def)
+            Operand::new("p", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("q", 0, Within::Pair, Role::Def)
+            Operand::new("q", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .mark(Marks::REG),
@@ -1031,13 +1142,16 @@ pub(crate) static FORMS: [Form; 23] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(125)),
+                    Cond::Holds(2, ModifierSet(125)),
                     Cond::Operand(1, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 7] = [
@@ -16,11 +16,14 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(238),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("tgt", 0, Within::Whole, Role::Label)],
+        accepted: ModifierSet(238),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("tgt", 0, Nesting::Whole, Role::Label)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -44,15 +47,18 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(238),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(238),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("index", 0, Within::Whole, Role::Use)
+            Operand::new("index", 0, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("tlist", 1, Within::Whole, Role::Table),
+            Operand::new("tlist", 1, Nesting::Whole, Role::LabelTable),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -76,17 +82,20 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(238),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(238),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
+            Operand::new("ret-param", 0, Nesting::Parentheses, Role::Rets)
                 .optional()
                 .mark(Marks::SINK),
-            Operand::new("func", 1, Within::Whole, Role::Func),
-            Operand::new("param-list", 2, Within::Parentheses, Role::Args).optional(),
+            Operand::new("func", 1, Nesting::Whole, Role::Func),
+            Operand::new("param-list", 2, Nesting::Parentheses, Role::Args).optional(),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -116,23 +125,29 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(238),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(238),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
+            Operand::new("ret-param", 0, Nesting::Parentheses, Role::Rets)
                 .optional()
                 .mark(Marks::SINK),
-            Operand::new("fptr", 1, Within::Whole, Role::Func).mark(Marks::REG),
-            Operand::new("param-list", 2, Within::Parentheses, Role::Args).optional(),
-            Operand::new("flist", 3, Within::Whole, Role::Table),
+            Operand::new("fptr", 1, Nesting::Whole, Role::Func).mark(Marks::REG),
+            Operand::new("param-list", 2, Nesting::Parentheses, Role::Args).optional(),
+            Operand::new("flist", 3, Nesting::Whole, Role::LabelTable),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 1, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 1, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -163,23 +178,29 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(238),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(238),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("ret-param", 0, Within::Parentheses, Role::Rets)
+            Operand::new("ret-param", 0, Nesting::Parentheses, Role::Rets)
                 .optional()
                 .mark(Marks::SINK),
-            Operand::new("fptr", 1, Within::Whole, Role::Func).mark(Marks::REG),
-            Operand::new("param-list", 2, Within::Parentheses, Role::Args).optional(),
-            Operand::new("fproto", 3, Within::Whole, Role::Table),
+            Operand::new("fptr", 1, Nesting::Whole, Role::Func).mark(Marks::REG),
+            Operand::new("param-list", 2, Nesting::Parentheses, Role::Args).optional(),
+            Operand::new("fproto", 3, Nesting::Whole, Role::LabelTable),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 1, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 1, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -210,11 +231,14 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[130],
-        accepted: TokenSet(238),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(238),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -238,11 +262,14 @@ pub(crate) static FORMS: [Form; 7] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],

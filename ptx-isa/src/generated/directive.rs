@@ -2,7 +2,7 @@
 //! The words of [`Directive`].
 
 use super::target::Target;
-use crate::directive::{DirectiveFacts, Ending, Place};
+use crate::directive::{DirectiveFacts, DirectivePosition, Ending};
 use crate::version::PtxVersion;
 
 /// A directive or a part of a declaration, dot included.
@@ -217,7 +217,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .version
     DirectiveFacts {
         section: "11.1.1",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -227,7 +227,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .target
     DirectiveFacts {
         section: "11.1.2",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -237,7 +237,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .address_size
     DirectiveFacts {
         section: "11.1.3",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(2, 3),
@@ -247,7 +247,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .entry
     DirectiveFacts {
         section: "11.2.1",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -257,7 +257,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .func
     DirectiveFacts {
         section: "11.2.2",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -267,7 +267,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .alias
     DirectiveFacts {
         section: "11.2.3",
-        places: &[Place::Module, Place::Body],
+        places: &[DirectivePosition::Module, DirectivePosition::Body],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(6, 3),
@@ -277,7 +277,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .branchtargets
     DirectiveFacts {
         section: "11.3.1",
-        places: &[Place::Label],
+        places: &[DirectivePosition::Label],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(2, 1),
@@ -287,7 +287,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .calltargets
     DirectiveFacts {
         section: "11.3.2",
-        places: &[Place::Label],
+        places: &[DirectivePosition::Label],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(2, 1),
@@ -297,7 +297,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .callprototype
     DirectiveFacts {
         section: "11.3.3",
-        places: &[Place::Label],
+        places: &[DirectivePosition::Label],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(2, 1),
@@ -307,7 +307,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .maxnreg
     DirectiveFacts {
         section: "11.4.1",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(1, 3),
@@ -317,7 +317,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .local_maxnreg
     DirectiveFacts {
         section: "11.4.1",
-        places: &[Place::Entry, Place::Func],
+        places: &[DirectivePosition::Entry, DirectivePosition::Func],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(8, 8),
@@ -327,7 +327,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .maxntid
     DirectiveFacts {
         section: "11.4.2",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 3)),
         since: PtxVersion::new(1, 3),
@@ -337,7 +337,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .reqntid
     DirectiveFacts {
         section: "11.4.3",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 3)),
         since: PtxVersion::new(2, 1),
@@ -347,7 +347,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .minnctapersm
     DirectiveFacts {
         section: "11.4.4",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(2, 0),
@@ -357,7 +357,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .maxnctapersm
     DirectiveFacts {
         section: "11.4.5",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(1, 3),
@@ -367,7 +367,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .noreturn
     DirectiveFacts {
         section: "11.4.6",
-        places: &[Place::Func, Place::Prototype],
+        places: &[DirectivePosition::Func, DirectivePosition::Prototype],
         ending: Ending::Open,
         integers: Some((0, 0)),
         since: PtxVersion::new(6, 4),
@@ -377,7 +377,11 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .pragma
     DirectiveFacts {
         section: "11.4.7",
-        places: &[Place::Module, Place::Entry, Place::Body],
+        places: &[
+            DirectivePosition::Module,
+            DirectivePosition::Entry,
+            DirectivePosition::Body,
+        ],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(2, 0),
@@ -387,7 +391,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .abi_preserve
     DirectiveFacts {
         section: "11.4.8",
-        places: &[Place::Func, Place::Prototype],
+        places: &[DirectivePosition::Func, DirectivePosition::Prototype],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(9, 0),
@@ -397,7 +401,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .abi_preserve_control
     DirectiveFacts {
         section: "11.4.9",
-        places: &[Place::Func, Place::Prototype],
+        places: &[DirectivePosition::Func, DirectivePosition::Prototype],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(9, 0),
@@ -407,7 +411,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // @@DWARF
     DirectiveFacts {
         section: "11.5.1",
-        places: &[Place::Module, Place::Body],
+        places: &[DirectivePosition::Module, DirectivePosition::Body],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(1, 2),
@@ -417,7 +421,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .section
     DirectiveFacts {
         section: "11.5.2",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(2, 0),
@@ -427,7 +431,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .file
     DirectiveFacts {
         section: "11.5.3",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -437,7 +441,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .loc
     DirectiveFacts {
         section: "11.5.4",
-        places: &[Place::Body],
+        places: &[DirectivePosition::Body],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -447,7 +451,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .extern
     DirectiveFacts {
         section: "11.6.1",
-        places: &[Place::Declaration],
+        places: &[DirectivePosition::Declaration],
         ending: Ending::Part,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -457,7 +461,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .visible
     DirectiveFacts {
         section: "11.6.2",
-        places: &[Place::Declaration],
+        places: &[DirectivePosition::Declaration],
         ending: Ending::Part,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -467,7 +471,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .weak
     DirectiveFacts {
         section: "11.6.3",
-        places: &[Place::Declaration],
+        places: &[DirectivePosition::Declaration],
         ending: Ending::Part,
         integers: None,
         since: PtxVersion::new(3, 1),
@@ -477,7 +481,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .common
     DirectiveFacts {
         section: "11.6.4",
-        places: &[Place::Declaration],
+        places: &[DirectivePosition::Declaration],
         ending: Ending::Part,
         integers: None,
         since: PtxVersion::new(5, 0),
@@ -487,7 +491,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .reqnctapercluster
     DirectiveFacts {
         section: "11.7.1",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 3)),
         since: PtxVersion::new(7, 8),
@@ -497,7 +501,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .explicitcluster
     DirectiveFacts {
         section: "11.7.2",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((0, 0)),
         since: PtxVersion::new(7, 8),
@@ -507,7 +511,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .maxclusterrank
     DirectiveFacts {
         section: "11.7.3",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(7, 8),
@@ -517,7 +521,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .blocksareclusters
     DirectiveFacts {
         section: "11.8.1",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((0, 0)),
         since: PtxVersion::new(9, 0),
@@ -527,7 +531,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .attribute
     DirectiveFacts {
         section: "5.4.8",
-        places: &[Place::Declaration],
+        places: &[DirectivePosition::Declaration],
         ending: Ending::Part,
         integers: None,
         since: PtxVersion::new(4, 0),
@@ -537,7 +541,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .ptr
     DirectiveFacts {
         section: "5.1.6.3",
-        places: &[Place::Parameter],
+        places: &[DirectivePosition::Parameter],
         ending: Ending::Part,
         integers: None,
         since: PtxVersion::new(2, 2),
@@ -547,7 +551,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .align
     DirectiveFacts {
         section: "5.4.5",
-        places: &[Place::Declaration, Place::Parameter],
+        places: &[DirectivePosition::Declaration, DirectivePosition::Parameter],
         ending: Ending::Part,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -557,7 +561,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .reg
     DirectiveFacts {
         section: "5.1.1",
-        places: &[Place::Body, Place::Module],
+        places: &[DirectivePosition::Body, DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -567,7 +571,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .sreg
     DirectiveFacts {
         section: "5.1.2",
-        places: &[Place::Body, Place::Module],
+        places: &[DirectivePosition::Body, DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -577,7 +581,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .const
     DirectiveFacts {
         section: "5.1.3",
-        places: &[Place::Body, Place::Module],
+        places: &[DirectivePosition::Body, DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -587,7 +591,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .global
     DirectiveFacts {
         section: "5.1.4",
-        places: &[Place::Body, Place::Module],
+        places: &[DirectivePosition::Body, DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -597,7 +601,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .local
     DirectiveFacts {
         section: "5.1.5",
-        places: &[Place::Body, Place::Module],
+        places: &[DirectivePosition::Body, DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -607,7 +611,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .param
     DirectiveFacts {
         section: "5.1.6",
-        places: &[Place::Body, Place::Module],
+        places: &[DirectivePosition::Body, DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -617,7 +621,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .shared
     DirectiveFacts {
         section: "5.1.7",
-        places: &[Place::Body, Place::Module],
+        places: &[DirectivePosition::Body, DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -627,7 +631,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .tex
     DirectiveFacts {
         section: "5.1.8",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Semicolon,
         integers: None,
         since: PtxVersion::new(1, 0),
@@ -637,7 +641,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .language
     DirectiveFacts {
         section: "11.4.10",
-        places: &[Place::Entry, Place::Func],
+        places: &[DirectivePosition::Entry, DirectivePosition::Func],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(9, 2),
@@ -647,7 +651,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .minperctamemory
     DirectiveFacts {
         section: "11.4.11",
-        places: &[Place::Entry],
+        places: &[DirectivePosition::Entry],
         ending: Ending::Open,
         integers: Some((1, 1)),
         since: PtxVersion::new(9, 4),
@@ -657,7 +661,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .loc_intermediate
     DirectiveFacts {
         section: "11.5.5",
-        places: &[Place::Body],
+        places: &[DirectivePosition::Body],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(9, 4),
@@ -667,7 +671,7 @@ pub(crate) static FACTS: [DirectiveFacts; 46] = [
     // .nv_intermediate_source_section
     DirectiveFacts {
         section: "11.5.6",
-        places: &[Place::Module],
+        places: &[DirectivePosition::Module],
         ending: Ending::Open,
         integers: None,
         since: PtxVersion::new(9, 4),

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 6] = [
@@ -16,22 +16,25 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[131, 89],
-        accepted: TokenSet(240),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(240),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 2, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(241)),
-                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(241)),
+                    &[Availability::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -51,22 +54,25 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[132, 89],
-        accepted: TokenSet(240),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(240),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 2, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(241)),
-                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(241)),
+                    &[Availability::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -92,22 +98,25 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[131, 89],
-        accepted: TokenSet(240),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(240),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 2, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(241)),
-                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(241)),
+                    &[Availability::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -127,22 +136,25 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[132, 89],
-        accepted: TokenSet(240),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(240),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 2, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(241)),
-                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(241)),
+                    &[Availability::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -168,23 +180,26 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[131, 89],
-        accepted: TokenSet(240),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(240),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(241)),
-                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(241)),
+                    &[Availability::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -204,23 +219,26 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[132, 89],
-        accepted: TokenSet(240),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(240),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(241)),
-                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(241)),
+                    &[Availability::new(4, 3, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },

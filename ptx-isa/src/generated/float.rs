@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 58] = [
@@ -16,14 +16,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[133, 134],
-        accepted: TokenSet(243),
-        ignored: TokenSet(244),
+        accepted: ModifierSet(243),
+        ignored: ModifierSet(244),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -38,15 +41,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[134],
-        accepted: TokenSet(207),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(207),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -61,26 +67,35 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[135, 115, 136, 68],
-        accepted: TokenSet(247),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(247),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(248)), Cond::Holds(0, TokenSet(249))]),
-                    &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(248)),
+                        Cond::Holds(0, ModifierSet(249)),
+                    ]),
+                    &[Availability::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -97,24 +112,30 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[135, 115, 137],
-        accepted: TokenSet(251),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(251),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
@@ -130,15 +151,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[135, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -153,26 +177,35 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 136, 68],
-        accepted: TokenSet(247),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(247),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(248)), Cond::Holds(0, TokenSet(249))]),
-                    &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(248)),
+                        Cond::Holds(0, ModifierSet(249)),
+                    ]),
+                    &[Availability::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -189,24 +222,30 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 137],
-        accepted: TokenSet(251),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(251),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
@@ -222,15 +261,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -245,26 +287,35 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 136, 68],
-        accepted: TokenSet(247),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(247),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(248)), Cond::Holds(0, TokenSet(249))]),
-                    &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(248)),
+                        Cond::Holds(0, ModifierSet(249)),
+                    ]),
+                    &[Availability::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -281,24 +332,30 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 115, 137],
-        accepted: TokenSet(251),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(251),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
@@ -314,15 +371,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[139, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -337,16 +397,19 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 136, 68],
-        accepted: TokenSet(247),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(247),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -361,22 +424,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 137],
-        accepted: TokenSet(251),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(251),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -391,16 +457,19 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -415,25 +484,34 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 136, 68],
-        accepted: TokenSet(253),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(253),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(3, 2, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(3, 2, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -449,21 +527,27 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 136, 68],
-        accepted: TokenSet(247),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(247),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -479,16 +563,19 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -503,15 +590,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -526,17 +616,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 68],
-        accepted: TokenSet(256),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(256),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(257)),
+                    Cond::Holds(0, ModifierSet(257)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -545,7 +635,10 @@ pub(crate) static FORMS: [Form; 58] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
         ],
@@ -561,17 +654,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(257)),
+                    Cond::Holds(0, ModifierSet(257)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -580,17 +673,20 @@ pub(crate) static FORMS: [Form; 58] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7ffffffffff8, "sm_13")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(258)),
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(249)),
+                        Cond::Holds(0, ModifierSet(258)),
+                        Cond::Holds(0, ModifierSet(248)),
+                        Cond::Holds(0, ModifierSet(249)),
                     ]),
-                    &[Floor::new(1, 4, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(1, 4, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -607,20 +703,26 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -636,20 +738,26 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(109),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(109),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -665,15 +773,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 68],
-        accepted: TokenSet(259),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(259),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -688,19 +799,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 68],
-        accepted: TokenSet(259),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(259),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -716,14 +833,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(109),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(109),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -738,19 +858,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 68],
-        accepted: TokenSet(259),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(259),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -766,14 +892,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(109),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(109),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -788,33 +917,39 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 68],
-        accepted: TokenSet(261),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(261),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(1),
-                    &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(262)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(262)),
+                    &[Availability::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
             },
@@ -831,21 +966,27 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 144, 68],
-        accepted: TokenSet(264),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(264),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
@@ -861,15 +1002,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(109),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(109),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -884,33 +1028,39 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 143, 68],
-        accepted: TokenSet(261),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(261),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(1),
-                    &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(262)),
-                    &[Floor::new(7, 2, 0x7ffffff00000, "sm_86")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(262)),
+                    &[Availability::new(7, 2, 0x7ffffff00000, "sm_86")],
                 ),
                 ptxas: false,
             },
@@ -927,21 +1077,27 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[115, 142, 144, 68],
-        accepted: TokenSet(264),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(264),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(0), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
@@ -957,15 +1113,18 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(109),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(109),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -980,14 +1139,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1002,14 +1164,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 68],
-        accepted: TokenSet(256),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(256),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1024,32 +1189,35 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(257)),
+                    Cond::Holds(0, ModifierSet(257)),
                     Cond::Operand(1, OperandTest::Function),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7ffffffffff8, "sm_13")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(258)),
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(249)),
+                        Cond::Holds(0, ModifierSet(258)),
+                        Cond::Holds(0, ModifierSet(248)),
+                        Cond::Holds(0, ModifierSet(249)),
                     ]),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1066,32 +1234,35 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: true,
         slots: &[140, 145, 138],
-        accepted: TokenSet(265),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(265),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(257)),
+                    Cond::Holds(0, ModifierSet(257)),
                     Cond::Operand(1, OperandTest::Function),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7ffffffffff8, "sm_13")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(258)),
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(249)),
+                        Cond::Holds(0, ModifierSet(258)),
+                        Cond::Holds(0, ModifierSet(248)),
+                        Cond::Holds(0, ModifierSet(249)),
                     ]),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1108,19 +1279,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1136,14 +1313,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 145, 138],
-        accepted: TokenSet(266),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(266),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 1, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 1, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1158,14 +1338,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1180,14 +1363,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 115, 68],
-        accepted: TokenSet(256),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(256),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1202,32 +1388,35 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[140, 138],
-        accepted: TokenSet(252),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(252),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(257)),
+                    Cond::Holds(0, ModifierSet(257)),
                     Cond::Operand(1, OperandTest::Function),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7ffffffffff8, "sm_13")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(0, TokenSet(258)),
-                        Cond::Holds(0, TokenSet(248)),
-                        Cond::Holds(0, TokenSet(249)),
+                        Cond::Holds(0, ModifierSet(258)),
+                        Cond::Holds(0, ModifierSet(248)),
+                        Cond::Holds(0, ModifierSet(249)),
                     ]),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1244,19 +1433,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1272,19 +1467,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(109),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(109),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1300,14 +1501,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1322,14 +1526,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 138],
-        accepted: TokenSet(267),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(267),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7ffffffffff8, "sm_13")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7ffffffffff8, "sm_13")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1344,19 +1551,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1372,19 +1585,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[138],
-        accepted: TokenSet(109),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(109),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1400,14 +1619,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 145, 138],
-        accepted: TokenSet(266),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(266),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(4, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1422,14 +1644,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1444,19 +1669,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1472,14 +1703,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1494,19 +1728,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1522,14 +1762,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1544,19 +1787,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1572,14 +1821,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 115, 68],
-        accepted: TokenSet(255),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(255),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1594,19 +1846,25 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[68],
-        accepted: TokenSet(105),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(105),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1622,14 +1880,17 @@ pub(crate) static FORMS: [Form; 58] = [
         complete: true,
         ptxas: false,
         slots: &[141, 68],
-        accepted: TokenSet(268),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(268),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffffc0000, "sm_75")],
+            ),
             ptxas: false,
         }],
         tables: &[],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 42] = [
@@ -16,29 +16,35 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[157],
-        accepted: TokenSet(293),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(293),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(294)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(295)), Cond::Holds(0, TokenSet(296))]),
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(294)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(295)),
+                        Cond::Holds(0, ModifierSet(296)),
+                    ]),
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -55,29 +61,35 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[152, 158],
-        accepted: TokenSet(298),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(298),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(295)), Cond::Holds(1, TokenSet(296))]),
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(299)),
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(1, ModifierSet(295)),
+                        Cond::Holds(1, ModifierSet(296)),
+                    ]),
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(299)),
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -94,22 +106,25 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[152, 159],
-        accepted: TokenSet(301),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(301),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -126,22 +141,25 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[160],
-        accepted: TokenSet(302),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(302),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -158,15 +176,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[161],
-        accepted: TokenSet(303),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(303),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -181,15 +202,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(305),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(305),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -204,15 +228,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[136, 121],
-        accepted: TokenSet(306),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(306),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -227,15 +254,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(305),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(305),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -250,15 +280,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[163],
-        accepted: TokenSet(308),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(308),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::DoubleWidth(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -273,16 +306,19 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(305),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(305),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -297,16 +333,19 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[163],
-        accepted: TokenSet(308),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(308),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Wide(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Wide(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::DoubleWidth(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::DoubleWidth(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -321,16 +360,19 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[152, 121],
-        accepted: TokenSet(306),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(306),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -345,15 +387,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[81],
-        accepted: TokenSet(309),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(309),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -368,16 +413,19 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[81],
-        accepted: TokenSet(309),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(309),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -392,16 +440,19 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[152, 121],
-        accepted: TokenSet(306),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(306),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -416,16 +467,19 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(305),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(305),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -440,17 +494,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(305),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(305),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(241)),
+                    Cond::Holds(0, ModifierSet(241)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -459,7 +513,10 @@ pub(crate) static FORMS: [Form; 42] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -475,17 +532,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[162],
-        accepted: TokenSet(305),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(305),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(241)),
+                    Cond::Holds(0, ModifierSet(241)),
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Function),
                         Cond::Operand(2, OperandTest::Function),
@@ -494,7 +551,10 @@ pub(crate) static FORMS: [Form; 42] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -510,14 +570,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[164],
-        accepted: TokenSet(310),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(310),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -532,21 +595,24 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[165],
-        accepted: TokenSet(296),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(296),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -563,14 +629,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: true,
         slots: &[166],
-        accepted: TokenSet(303),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(303),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -585,14 +654,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[164],
-        accepted: TokenSet(310),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(310),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -607,22 +679,25 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[167],
-        accepted: TokenSet(295),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(295),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -639,29 +714,32 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 165],
-        accepted: TokenSet(311),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(311),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -678,22 +756,25 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[168],
-        accepted: TokenSet(313),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(313),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(314)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(314)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -710,29 +791,32 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 169],
-        accepted: TokenSet(316),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(316),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(317)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(317)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -749,22 +833,25 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[167],
-        accepted: TokenSet(295),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(295),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -781,29 +868,32 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 165],
-        accepted: TokenSet(311),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(311),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
+                    &[Availability::new(9, 2, 0x6c3000000000, "sm_120f+ sm_107f+")],
                 ),
                 ptxas: false,
             },
@@ -820,22 +910,25 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[168],
-        accepted: TokenSet(313),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(313),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(314)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(314)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -852,29 +945,32 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[150, 169],
-        accepted: TokenSet(316),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(316),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(317)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(317)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -891,14 +987,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(36),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(36),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -913,14 +1012,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(36),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(36),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -935,14 +1037,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[170],
-        accepted: TokenSet(319),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(319),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -957,14 +1062,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[171, 170],
-        accepted: TokenSet(321),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(321),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -979,16 +1087,19 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[38],
-        accepted: TokenSet(27),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(27),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("mask", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("base", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("offset", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("mask", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("base", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("offset", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1003,14 +1114,17 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(36),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(36),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1025,20 +1139,23 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[170],
-        accepted: TokenSet(319),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(319),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 255, 1),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 255, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1053,21 +1170,24 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[35],
-        accepted: TokenSet(36),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(36),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("f", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("f", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 255, 1),
-            Operand::new("d", 4, Within::Whole, Role::Use)
+            Operand::new("d", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 255, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1082,15 +1202,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[172, 81],
-        accepted: TokenSet(323),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(323),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 6, 0x7fffffff0000, "sm_70")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 6, 0x7fffffff0000, "sm_70")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1105,15 +1228,18 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[172, 38],
-        accepted: TokenSet(324),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(324),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 6, 0x7fffffff0000, "sm_70")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 6, 0x7fffffff0000, "sm_70")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1128,13 +1254,13 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174],
-        accepted: TokenSet(309),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(309),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
@@ -1145,7 +1271,10 @@ pub(crate) static FORMS: [Form; 42] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(5, 0, 0x7fffffffc000, "sm_61")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1161,15 +1290,15 @@ pub(crate) static FORMS: [Form; 42] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174],
-        accepted: TokenSet(309),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(309),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::B32)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
@@ -1180,7 +1309,10 @@ pub(crate) static FORMS: [Form; 42] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(5, 0, 0x7fffffffc000, "sm_61")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(5, 0, 0x7fffffffc000, "sm_61")],
+                ),
                 ptxas: false,
             },
         ],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 11] = [
@@ -16,19 +16,22 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(326),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(326),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -43,19 +46,22 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(326),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(326),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -70,19 +76,22 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(326),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(326),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -97,16 +106,19 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[175],
-        accepted: TokenSet(326),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(326),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -121,14 +133,17 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[176],
-        accepted: TokenSet(202),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(202),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -143,22 +158,28 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[38],
-        accepted: TokenSet(27),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(27),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("immLut", 4, Within::Whole, Role::Imm),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("immLut", 4, Nesting::Whole, Role::Imm),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 3, 0x7ffffffffc00, "sm_50")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 3, 0x7ffffffffc00, "sm_50")],
+                ),
                 ptxas: false,
             },
         ],
@@ -174,28 +195,34 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[177, 38],
-        accepted: TokenSet(328),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(328),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("immLut", 4, Within::Whole, Role::Imm),
-            Operand::new("q", 5, Within::Whole, Role::Use)
+            Operand::new("p", 0, Nesting::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("immLut", 4, Nesting::Whole, Role::Imm),
+            Operand::new("q", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7ffffffffc00, "sm_50")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 3, 0x7ffffffffc00, "sm_50")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 2, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -211,16 +238,19 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172, 38],
-        accepted: TokenSet(324),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(324),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 1, 0x7fffffffff80, "sm_32")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -235,16 +265,19 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[172, 38],
-        accepted: TokenSet(324),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(324),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 1, 0x7fffffffff80, "sm_32")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -259,15 +292,18 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[176],
-        accepted: TokenSet(202),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(202),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -282,15 +318,18 @@ pub(crate) static FORMS: [Form; 11] = [
         complete: true,
         ptxas: false,
         slots: &[178],
-        accepted: TokenSet(329),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(329),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],

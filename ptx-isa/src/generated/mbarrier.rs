@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 19] = [
@@ -16,29 +16,32 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[43, 44],
-        accepted: TokenSet(330),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(330),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("count", 1, Within::Whole, Role::Use)
+            Operand::new("count", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(1, 1048575, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -46,7 +49,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -58,9 +61,9 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[43, 44],
-        accepted: TokenSet(330),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+        accepted: ModifierSet(330),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
             .mark(Marks::MBARRIER)
             .mark(Marks::PLAIN)
             .access(Access::Write)
@@ -69,13 +72,16 @@ pub(crate) static FORMS: [Form; 19] = [
             .size(Size::Fixed(8))],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -83,7 +89,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -95,22 +101,25 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[179, 180, 181, 44],
-        accepted: TokenSet(332),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(332),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("txCount", 1, Within::Whole, Role::Use)
+            Operand::new("txCount", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -126,11 +135,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -143,22 +152,25 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[179, 180, 181, 44],
-        accepted: TokenSet(332),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(332),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("addr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("txCount", 1, Within::Whole, Role::Use)
+            Operand::new("txCount", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -174,11 +186,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -191,21 +203,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 43, 44],
-        accepted: TokenSet(333),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(333),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("count", 2, Within::Whole, Role::Use)
+            Operand::new("count", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
@@ -221,41 +233,47 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(92)),
+                        Cond::Holds(1, ModifierSet(334)),
+                    ]),
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -268,16 +286,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Sink),
-                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Present),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -286,11 +304,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -303,21 +321,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 182, 44],
-        accepted: TokenSet(336),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(336),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("count", 2, Within::Whole, Role::Use)
+            Operand::new("count", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
@@ -333,41 +351,47 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(92)),
+                        Cond::Holds(1, ModifierSet(334)),
+                    ]),
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -380,16 +404,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Sink),
-                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Present),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -402,11 +426,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -419,21 +443,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 184, 185, 43, 44],
-        accepted: TokenSet(338),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(338),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("count", 2, Within::Whole, Role::Use)
+            Operand::new("count", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
                 .mark(Marks::LONGER)
@@ -448,27 +472,30 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[Cond::Filled(1), Cond::Filled(2)]),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Sink),
-                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -485,11 +512,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -502,21 +529,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 43, 44],
-        accepted: TokenSet(333),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(333),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("txCount", 2, Within::Whole, Role::Use)
+            Operand::new("txCount", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
@@ -528,13 +555,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -551,11 +581,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -568,21 +598,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 182, 44],
-        accepted: TokenSet(336),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(336),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("txCount", 2, Within::Whole, Role::Use)
+            Operand::new("txCount", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
@@ -594,13 +624,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -617,11 +650,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -634,21 +667,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 43, 44],
-        accepted: TokenSet(333),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(333),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("count", 2, Within::Whole, Role::Use)
+            Operand::new("count", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
@@ -664,41 +697,47 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(92)),
+                        Cond::Holds(1, ModifierSet(334)),
+                    ]),
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -711,9 +750,9 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Present),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -722,11 +761,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -739,21 +778,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[95, 180, 186, 44],
-        accepted: TokenSet(339),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(339),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("count", 2, Within::Whole, Role::Use)
+            Operand::new("count", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
@@ -762,41 +801,47 @@ pub(crate) static FORMS: [Form; 19] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(92)), Cond::Holds(1, TokenSet(334))]),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(92)),
+                        Cond::Holds(1, ModifierSet(334)),
+                    ]),
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -809,9 +854,9 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Present),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -824,11 +869,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -841,21 +886,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[183, 184, 185, 43, 44],
-        accepted: TokenSet(338),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(338),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("count", 2, Within::Whole, Role::Use)
+            Operand::new("count", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1))
                 .mark(Marks::LONGER)
@@ -870,20 +915,23 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[Cond::Filled(1), Cond::Filled(2)]),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -900,11 +948,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -917,21 +965,21 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[43, 95, 180, 44],
-        accepted: TokenSet(333),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(333),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("tx_count", 2, Within::Whole, Role::Use)
+            Operand::new("tx_count", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
@@ -943,13 +991,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -966,11 +1017,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -983,32 +1034,35 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[186, 95, 180, 44],
-        accepted: TokenSet(339),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(339),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("state", 0, Within::Whole, Role::Def)
+            Operand::new("state", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::SINK_ONLY),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("tx_count", 2, Within::Whole, Role::Use)
+            Operand::new("tx_count", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -1029,11 +1083,11 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -1046,12 +1100,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(341),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(341),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("waitComplete", 0, Within::Whole, Role::Def)
+            Operand::new("waitComplete", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
@@ -1059,7 +1113,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("state", 2, Within::Whole, Role::Use)
+            Operand::new("state", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
@@ -1071,34 +1125,37 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -1115,15 +1172,15 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Wait),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1136,12 +1193,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(341),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(341),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("waitComplete", 0, Within::Whole, Role::Def)
+            Operand::new("waitComplete", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
@@ -1149,7 +1206,7 @@ pub(crate) static FORMS: [Form; 19] = [
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("phaseParity", 2, Within::Whole, Role::Use)
+            Operand::new("phaseParity", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1, 1),
         ],
@@ -1162,34 +1219,37 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 0, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -1202,7 +1262,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1210,15 +1273,15 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Wait),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1231,12 +1294,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(341),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(341),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("waitComplete", 0, Within::Whole, Role::Def)
+            Operand::new("waitComplete", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
@@ -1244,10 +1307,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("state", 2, Within::Whole, Role::Use)
+            Operand::new("state", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("suspendTimeHint", 3, Within::Whole, Role::Use)
+            Operand::new("suspendTimeHint", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -1260,20 +1323,23 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -1290,15 +1356,15 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Wait),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1311,12 +1377,12 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[187, 180, 43, 44],
-        accepted: TokenSet(341),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(341),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("waitComplete", 0, Within::Whole, Role::Def)
+            Operand::new("waitComplete", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("addr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("addr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::PLAIN)
@@ -1324,10 +1390,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 .spaces(Spaces::Words(&[Modifier::SharedCta], false))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("phaseParity", 2, Within::Whole, Role::Use)
+            Operand::new("phaseParity", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(0, 1, 1),
-            Operand::new("suspendTimeHint", 3, Within::Whole, Role::Use)
+            Operand::new("suspendTimeHint", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
@@ -1340,20 +1406,23 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(0),
-                    &[Floor::new(8, 0, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(145)),
-                    &[Floor::new(8, 6, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(145)),
+                    &[Availability::new(8, 6, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
@@ -1370,15 +1439,15 @@ pub(crate) static FORMS: [Form; 19] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Mbarrier, Step::Wait),
+                kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Wait),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1391,17 +1460,20 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[44],
-        accepted: TokenSet(75),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(75),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("count", 0, Within::Whole, Role::Def)
+            Operand::new("count", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("state", 1, Within::Whole, Role::Use)
+            Operand::new("state", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 6] = [
@@ -16,17 +16,20 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7ffffffffffe, "sm_11")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7ffffffffffe, "sm_11")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -38,19 +41,22 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[92],
-        accepted: TokenSet(31),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("t", 0, Within::Whole, Role::Use)
+        accepted: ModifierSet(31),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("t", 0, Nesting::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
             .mark(Marks::EXACT)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffff0000, "sm_70")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 2, 0x7fffffff0000, "sm_70")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &["version 6.2: accepted by the assembler, 6.3 in the manual"],
@@ -62,17 +68,20 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Whole, Role::Imm).range(0, 15, 1)],
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Whole, Role::Imm).range(0, 15, 1)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -84,17 +93,20 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Whole, Role::Imm).range(0, 65535, 1)],
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Whole, Role::Imm).range(0, 65535, 1)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -106,11 +118,14 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -128,17 +143,17 @@ pub(crate) static FORMS: [Form; 6] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 92],
-        accepted: TokenSet(342),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("imm-reg-count", 0, Within::Whole, Role::Imm).range(24, 256, 8)],
+        accepted: ModifierSet(342),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("imm-reg-count", 0, Nesting::Whole, Role::Imm).range(24, 256, 8)],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 0, 0x2000000, "sm_90a"),
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 0, 0x2000000, "sm_90a"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -147,11 +162,11 @@ pub(crate) static FORMS: [Form; 6] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
         ],
         notes: &[],

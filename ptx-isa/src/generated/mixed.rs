@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 3] = [
@@ -16,17 +16,20 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[135, 136, 68, 188],
-        accepted: TokenSet(343),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(343),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("c", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("c", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -41,17 +44,20 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[139, 136, 68, 188],
-        accepted: TokenSet(343),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(343),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("c", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("c", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -66,20 +72,23 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[140, 136, 68, 189],
-        accepted: TokenSet(343),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(343),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+            ),
             ptxas: false,
         }],
         tables: &[],

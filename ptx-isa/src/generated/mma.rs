@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 32] = [
@@ -16,26 +16,26 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 190, 191, 192, 193, 62, 62, 194],
-        accepted: TokenSet(347),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(347),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(5))
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(5))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(8))
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(8))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
@@ -46,53 +46,53 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(ModifierSet(348)),
+                        Cell::Words(ModifierSet(345)),
+                        Cell::Words(ModifierSet(345)),
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(121)),
                     ],
                     lengths: &[&[4], &[2], &[2], &[4]],
-                    floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(348)),
-                        Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(345)),
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(ModifierSet(348)),
+                        Cell::Words(ModifierSet(345)),
+                        Cell::Words(ModifierSet(345)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(346)),
                     ],
                     lengths: &[&[8], &[2], &[2], &[4, 8]],
-                    floors: &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 4, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(350)),
-                        Cell::Words(TokenSet(351)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(ModifierSet(349)),
+                        Cell::Words(ModifierSet(350)),
+                        Cell::Words(ModifierSet(351)),
+                        Cell::Words(ModifierSet(346)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
-                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(352)),
-                        Cell::Words(TokenSet(350)),
-                        Cell::Words(TokenSet(351)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(ModifierSet(352)),
+                        Cell::Words(ModifierSet(350)),
+                        Cell::Words(ModifierSet(351)),
+                        Cell::Words(ModifierSet(346)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -104,25 +104,25 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 195, 196, 197, 68, 198, 199, 68],
-        accepted: TokenSet(355),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(355),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(6))
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(6))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(7))
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(7))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
@@ -134,45 +134,45 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(356)),
-                        Cell::Words(TokenSet(357)),
-                        Cell::Words(TokenSet(357)),
+                        Cell::Words(ModifierSet(356)),
+                        Cell::Words(ModifierSet(357)),
+                        Cell::Words(ModifierSet(357)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(357)),
-                        Cell::Words(TokenSet(357)),
+                        Cell::Words(ModifierSet(349)),
+                        Cell::Words(ModifierSet(357)),
+                        Cell::Words(ModifierSet(357)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(349)),
-                        Cell::Words(TokenSet(125)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(349)),
+                        Cell::Words(ModifierSet(125)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(352)),
-                        Cell::Words(TokenSet(125)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(352)),
+                        Cell::Words(ModifierSet(125)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -184,33 +184,33 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 200, 196, 197, 193, 201, 202, 194],
-        accepted: TokenSet(360),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(360),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(5))
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(5))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(8))
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(8))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Until(
-                Cond::Operand(0, OperandTest::Partial),
-                &[Floor::new(8, 4, 0x1ffff000000, "sm_90..sm_120")],
+            kind: RuleKind::RemovedIn(
+                Cond::Operand(0, OperandTest::HasDiscard),
+                &[Availability::new(8, 4, 0x1ffff000000, "sm_90..sm_120")],
             ),
             ptxas: true,
         }],
@@ -220,36 +220,36 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(361)),
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(ModifierSet(361)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(105)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(8, 4, 0x7fffff800000, "sm_89")],
+                    floors: &[Availability::new(8, 4, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(361)),
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(ModifierSet(361)),
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(121)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
-                    floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
+                    floors: &[Availability::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(352)),
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(ModifierSet(352)),
+                        Cell::Words(ModifierSet(346)),
                         Cell::Same(5),
                     ],
                     lengths: &[&[2, 4], &[2], &[1], &[2, 4]],
-                    floors: &[Floor::new(8, 7, 0x7fffff800000, "sm_89")],
+                    floors: &[Availability::new(8, 7, 0x7fffff800000, "sm_89")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -261,33 +261,33 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 203, 196, 197, 204, 193, 205, 206, 194],
-        accepted: TokenSet(364),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(364),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(6))
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(6))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(9))
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(9))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
         rules: &[Rule {
-            kind: RuleKind::Until(
-                Cond::Operand(0, OperandTest::Partial),
-                &[Floor::new(8, 6, 0x1ffff000000, "sm_90..sm_120")],
+            kind: RuleKind::RemovedIn(
+                Cond::Operand(0, OperandTest::HasDiscard),
+                &[Availability::new(8, 6, 0x1ffff000000, "sm_90..sm_120")],
             ),
             ptxas: true,
         }],
@@ -297,49 +297,49 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(359)),
-                        Cell::Words(TokenSet(359)),
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(359)),
+                        Cell::Words(ModifierSet(359)),
                     ],
                     lengths: &[&[2], &[4], &[2], &[2]],
                     floors: &[
-                        Floor::new(8, 7, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 7, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(359)),
-                        Cell::Words(TokenSet(359)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(359)),
+                        Cell::Words(ModifierSet(359)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(ModifierSet(346)),
                         Cell::Same(6),
                         Cell::Any,
                         Cell::Any,
                     ],
                     lengths: &[&[2, 4], &[4], &[2], &[2, 4]],
                     floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"],
@@ -351,46 +351,46 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 207, 196, 197, 208, 209, 210, 68, 211, 211, 68, 212],
-        accepted: TokenSet(371),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(371),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
+            Operand::new("scale-a-data", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-a", 5, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 2, 2),
-            Operand::new("thread-id-a", 5, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-a", 5, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 1, 1),
-            Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
+            Operand::new("scale-b-data", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-b", 7, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 2, 2),
-            Operand::new("thread-id-b", 7, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-b", 7, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
         ],
@@ -401,66 +401,66 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(372)),
+                        Cell::Words(ModifierSet(372)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(373)),
+                        Cell::Words(ModifierSet(373)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(372)),
-                        Cell::Words(TokenSet(374)),
-                        Cell::Words(TokenSet(373)),
+                        Cell::Words(ModifierSet(372)),
+                        Cell::Words(ModifierSet(374)),
+                        Cell::Words(ModifierSet(373)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(375)),
-                        Cell::Words(TokenSet(374)),
-                        Cell::Words(TokenSet(373)),
+                        Cell::Words(ModifierSet(375)),
+                        Cell::Words(ModifierSet(374)),
+                        Cell::Words(ModifierSet(373)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(375)),
-                        Cell::Words(TokenSet(376)),
-                        Cell::Words(TokenSet(373)),
+                        Cell::Words(ModifierSet(375)),
+                        Cell::Words(ModifierSet(376)),
+                        Cell::Words(ModifierSet(373)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
+                    floors: &[Availability::new(9, 1, 0x6c0000000000, "sm_120a sm_120f+")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(375)),
-                        Cell::Words(TokenSet(376)),
-                        Cell::Words(TokenSet(377)),
+                        Cell::Words(ModifierSet(375)),
+                        Cell::Words(ModifierSet(376)),
+                        Cell::Words(ModifierSet(377)),
                     ],
                     lengths: &[&[4], &[4], &[2], &[4]],
                     floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -474,46 +474,46 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 203, 196, 197, 213, 209, 214, 68, 205, 206, 68, 215],
-        accepted: TokenSet(380),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(380),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("scale-a-data", 4, Within::Whole, Role::Use)
+            Operand::new("scale-a-data", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-a", 5, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-a", 5, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
-            Operand::new("thread-id-a", 5, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-a", 5, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 1, 1),
-            Operand::new("scale-b-data", 6, Within::Whole, Role::Use)
+            Operand::new("scale-b-data", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-b", 7, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-b", 7, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
-            Operand::new("thread-id-b", 7, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-b", 7, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
         ],
@@ -522,17 +522,17 @@ pub(crate) static FORMS: [Form; 32] = [
             columns: &[12],
             operands: &[0, 1, 2, 3],
             rows: &[Row {
-                cells: &[Cell::Words(TokenSet(373))],
+                cells: &[Cell::Words(ModifierSet(373))],
                 lengths: &[&[4], &[4], &[2], &[4]],
                 floors: &[
-                    Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                    Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                    Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                 ],
             }],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -544,33 +544,36 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 216, 196, 197, 138, 138, 138, 138, 139],
-        accepted: TokenSet(381),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(381),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &["the rounding is in the manual's examples and not in its syntax"],
@@ -582,32 +585,32 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 195, 196, 197, 138, 138, 138, 138, 139],
-        accepted: TokenSet(382),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(382),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table),
         ],
         rules: &[Rule {
-            kind: RuleKind::Until(
+            kind: RuleKind::RemovedIn(
                 Cond::Any(&[
-                    Cond::Operand(0, OperandTest::Partial),
+                    Cond::Operand(0, OperandTest::HasDiscard),
                     Cond::Operand(0, OperandTest::Integer),
                 ]),
-                &[Floor::new(7, 8, 0x7ffffc000000, "sm_100")],
+                &[Availability::new(7, 8, 0x7ffffc000000, "sm_100")],
             ),
             ptxas: true,
         }],
@@ -616,25 +619,25 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(356))],
+                    cells: &[Cell::Words(ModifierSet(356))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(349))],
+                    cells: &[Cell::Words(ModifierSet(349))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(ModifierSet(352))],
                     lengths: &[&[4], &[8], &[4], &[4]],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &["the rounding is in the manual's examples and not in its syntax"],
@@ -646,25 +649,25 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 217, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(386),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(386),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(2))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
@@ -678,14 +681,17 @@ pub(crate) static FORMS: [Form; 32] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -697,25 +703,25 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 200, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(387),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(387),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
@@ -726,20 +732,20 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(352))],
+                    cells: &[Cell::Words(ModifierSet(352))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(361))],
+                    cells: &[Cell::Words(ModifierSet(361))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -751,25 +757,25 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 221, 196, 197, 218, 121, 222, 223, 121],
-        accepted: TokenSet(390),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(390),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
@@ -780,25 +786,25 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(391))],
+                    cells: &[Cell::Words(ModifierSet(391))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(361))],
+                    cells: &[Cell::Words(ModifierSet(361))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(365))],
+                    cells: &[Cell::Words(ModifierSet(365))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -810,25 +816,25 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 224, 196, 197, 121, 225, 225, 121, 226, 91],
-        accepted: TokenSet(395),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(395),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
@@ -839,40 +845,40 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(ModifierSet(396)), Cell::Words(ModifierSet(397))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(7, 0, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(7, 0, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(396)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(ModifierSet(396)), Cell::Words(ModifierSet(398))],
                     lengths: &[&[2], &[1], &[1], &[2]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(ModifierSet(399)), Cell::Words(ModifierSet(397))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(399)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(ModifierSet(399)), Cell::Words(ModifierSet(398))],
                     lengths: &[&[4], &[2], &[1], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400)), Cell::Words(TokenSet(397))],
+                    cells: &[Cell::Words(ModifierSet(400)), Cell::Words(ModifierSet(397))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(400)), Cell::Words(TokenSet(398))],
+                    cells: &[Cell::Words(ModifierSet(400)), Cell::Words(ModifierSet(398))],
                     lengths: &[&[4], &[4], &[2], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -884,15 +890,15 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 227, 228, 229, 230, 231],
-        accepted: TokenSet(405),
-        ignored: TokenSet(406),
+        accepted: ModifierSet(405),
+        ignored: ModifierSet(406),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
@@ -908,9 +914,9 @@ pub(crate) static FORMS: [Form; 32] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -921,65 +927,65 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(408)),
+                        Cell::Words(ModifierSet(407)),
+                        Cell::Words(ModifierSet(408)),
                         Cell::Any,
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(ModifierSet(115)),
                     ],
                     lengths: &[&[1]],
-                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(409)),
+                        Cell::Words(ModifierSet(407)),
+                        Cell::Words(ModifierSet(409)),
                         Cell::Any,
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(ModifierSet(115)),
                     ],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(410)),
+                        Cell::Words(ModifierSet(407)),
+                        Cell::Words(ModifierSet(410)),
                         Cell::Any,
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(ModifierSet(115)),
                     ],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(411)),
-                        Cell::Words(TokenSet(408)),
-                        Cell::Words(TokenSet(403)),
-                        Cell::Words(TokenSet(412)),
+                        Cell::Words(ModifierSet(411)),
+                        Cell::Words(ModifierSet(408)),
+                        Cell::Words(ModifierSet(403)),
+                        Cell::Words(ModifierSet(412)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(411)),
-                        Cell::Words(TokenSet(409)),
-                        Cell::Words(TokenSet(403)),
-                        Cell::Words(TokenSet(412)),
+                        Cell::Words(ModifierSet(411)),
+                        Cell::Words(ModifierSet(409)),
+                        Cell::Words(ModifierSet(403)),
+                        Cell::Words(ModifierSet(412)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -991,15 +997,15 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 232, 228, 230, 233, 234],
-        accepted: TokenSet(416),
-        ignored: TokenSet(406),
+        accepted: ModifierSet(416),
+        ignored: ModifierSet(406),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
@@ -1015,9 +1021,9 @@ pub(crate) static FORMS: [Form; 32] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1027,34 +1033,34 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(408))],
                     lengths: &[&[1]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1066,15 +1072,15 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 235, 228, 236, 230, 233, 234],
-        accepted: TokenSet(417),
-        ignored: TokenSet(406),
+        accepted: ModifierSet(417),
+        ignored: ModifierSet(406),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG_GENERIC)
                 .access(Access::Read)
@@ -1090,9 +1096,9 @@ pub(crate) static FORMS: [Form; 32] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1102,26 +1108,26 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(408))],
                     lengths: &[&[2]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[4]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1133,16 +1139,16 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 237, 228, 229, 230, 231],
-        accepted: TokenSet(419),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(419),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG_GENERIC)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(5))
                 .size(Size::Fixed(16)),
-            Operand::new("r", 1, Within::Whole, Role::Use)
+            Operand::new("r", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
@@ -1155,78 +1161,78 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(408)),
+                        Cell::Words(ModifierSet(407)),
+                        Cell::Words(ModifierSet(408)),
                         Cell::Any,
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(ModifierSet(115)),
                     ],
                     lengths: &[&[1]],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(409)),
+                        Cell::Words(ModifierSet(407)),
+                        Cell::Words(ModifierSet(409)),
                         Cell::Any,
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(ModifierSet(115)),
                     ],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(407)),
-                        Cell::Words(TokenSet(410)),
+                        Cell::Words(ModifierSet(407)),
+                        Cell::Words(ModifierSet(410)),
                         Cell::Any,
-                        Cell::Words(TokenSet(115)),
+                        Cell::Words(ModifierSet(115)),
                     ],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(420)),
-                        Cell::Words(TokenSet(408)),
-                        Cell::Words(TokenSet(403)),
-                        Cell::Words(TokenSet(412)),
+                        Cell::Words(ModifierSet(420)),
+                        Cell::Words(ModifierSet(408)),
+                        Cell::Words(ModifierSet(403)),
+                        Cell::Words(ModifierSet(412)),
                     ],
                     lengths: &[&[1]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(420)),
-                        Cell::Words(TokenSet(409)),
-                        Cell::Words(TokenSet(403)),
-                        Cell::Words(TokenSet(412)),
+                        Cell::Words(ModifierSet(420)),
+                        Cell::Words(ModifierSet(409)),
+                        Cell::Words(ModifierSet(403)),
+                        Cell::Words(ModifierSet(412)),
                     ],
                     lengths: &[&[2]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(420)),
-                        Cell::Words(TokenSet(410)),
-                        Cell::Words(TokenSet(403)),
-                        Cell::Words(TokenSet(412)),
+                        Cell::Words(ModifierSet(420)),
+                        Cell::Words(ModifierSet(410)),
+                        Cell::Words(ModifierSet(403)),
+                        Cell::Words(ModifierSet(412)),
                     ],
                     lengths: &[&[4]],
                     floors: &[
-                        Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1238,25 +1244,28 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 238, 236, 239],
-        accepted: TokenSet(421),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(421),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .mark(Marks::LAX),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .mark(Marks::REG)
                 .mark(Marks::LAX),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7ffffffc0000, "sm_75")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7ffffffc0000, "sm_75")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &["predicate registers: accepted by the assembler"],
@@ -1268,49 +1277,49 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 193, 62, 62, 194],
-        accepted: TokenSet(423),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(423),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(6))
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(6))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(9))
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(9))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::All(&[
                         Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(424)),
+                        Cond::Holds(0, ModifierSet(424)),
                     ]),
-                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(7, 1, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1320,20 +1329,20 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(121)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(121)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[2], &[2], &[2], &[2]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(105)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(105)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[4], &[2], &[2], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1345,49 +1354,49 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 203, 196, 197, 193, 62, 62, 194],
-        accepted: TokenSet(426),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(426),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(6))
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(6))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(9))
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(9))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::All(&[
                         Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(424)),
+                        Cond::Holds(0, ModifierSet(424)),
                     ]),
-                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(7, 1, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1397,20 +1406,20 @@ pub(crate) static FORMS: [Form; 32] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(121)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(121)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[2], &[4], &[4], &[2]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(105)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(105)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[4], &[4], &[4], &[4]],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1422,43 +1431,46 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 68, 64, 64, 68],
-        accepted: TokenSet(427),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(427),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1466,7 +1478,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1478,43 +1490,46 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 203, 196, 197, 68, 64, 64, 68],
-        accepted: TokenSet(428),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(428),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1522,7 +1537,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1534,43 +1549,46 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 242, 196, 197, 68, 243, 243, 68],
-        accepted: TokenSet(429),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(429),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 3, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 3, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1578,7 +1596,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1590,43 +1608,46 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 241, 196, 197, 68, 243, 243, 68],
-        accepted: TokenSet(430),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(430),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1634,7 +1655,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1646,54 +1667,57 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 207, 196, 197, 68, 244, 244, 68],
-        accepted: TokenSet(431),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(431),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Any(&[
-                        Cond::Operand(0, OperandTest::Partial),
+                        Cond::Operand(0, OperandTest::HasDiscard),
                         Cond::Operand(4, OperandTest::Floating),
                         Cond::Operand(4, OperandTest::Predicate),
                     ]),
-                    &[Floor::new(8, 4, 0x1ffff000000, "sm_90..sm_120")],
+                    &[Availability::new(8, 4, 0x1ffff000000, "sm_90..sm_120")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 4, 0x7fffff800000, "sm_89")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 4, 0x7fffff800000, "sm_89")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1701,7 +1725,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1713,42 +1737,42 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[245, 49, 50, 207, 196, 197, 204, 193, 205, 206, 194],
-        accepted: TokenSet(432),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(432),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(7))
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(7))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(10))
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(10))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Until(
+            kind: RuleKind::RemovedIn(
                 Cond::Any(&[
-                    Cond::Operand(0, OperandTest::Partial),
+                    Cond::Operand(0, OperandTest::HasDiscard),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Operand(4, OperandTest::Predicate),
                 ]),
-                &[Floor::new(8, 6, 0x1ffff000000, "sm_90..sm_120")],
+                &[Availability::new(8, 6, 0x1ffff000000, "sm_90..sm_120")],
             ),
             ptxas: true,
         }],
@@ -1758,36 +1782,36 @@ pub(crate) static FORMS: [Form; 32] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(359)),
-                        Cell::Words(TokenSet(359)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(359)),
+                        Cell::Words(ModifierSet(359)),
                     ],
                     lengths: &[&[4], &[4], &[4], &[4]],
                     floors: &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                     ],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(346)),
+                        Cell::Words(ModifierSet(346)),
                         Cell::Same(7),
                         Cell::Any,
                         Cell::Any,
                     ],
                     lengths: &[&[2, 4], &[4], &[4], &[2, 4]],
                     floors: &[
-                        Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                        Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                        Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                        Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                     ],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1801,65 +1825,65 @@ pub(crate) static FORMS: [Form; 32] = [
         slots: &[
             246, 49, 50, 247, 196, 197, 248, 209, 249, 68, 211, 211, 68, 215,
         ],
-        accepted: TokenSet(433),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(433),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
-            Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("scale-a-data", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-a", 7, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 2, 2),
-            Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-a", 7, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 1, 1),
-            Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
+            Operand::new("scale-b-data", 8, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-b", 9, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 2, 2),
-            Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-b", 9, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x480000000000, "sm_120a sm_121a")],
+                &[Availability::new(8, 7, 0x480000000000, "sm_120a sm_121a")],
             ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1873,76 +1897,76 @@ pub(crate) static FORMS: [Form; 32] = [
         slots: &[
             246, 49, 50, 247, 196, 197, 250, 209, 251, 68, 211, 211, 68, 212,
         ],
-        accepted: TokenSet(434),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(434),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
-            Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("scale-a-data", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-a", 7, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 2, 2),
-            Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-a", 7, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 1, 1),
-            Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
+            Operand::new("scale-b-data", 8, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-b", 9, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 2, 2),
-            Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-b", 9, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 7, 0x480000000000, "sm_120a sm_121a")],
+                    &[Availability::new(8, 7, 0x480000000000, "sm_120a sm_121a")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::All(&[
-                        Cond::Holds(8, TokenSet(376)),
-                        Cond::Holds(13, TokenSet(373)),
+                        Cond::Holds(8, ModifierSet(376)),
+                        Cond::Holds(13, ModifierSet(373)),
                     ]),
-                    &[Floor::new(9, 1, 0x7fffffffffff, "")],
+                    &[Availability::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(8, TokenSet(374)),
-                    Cond::Holds(13, TokenSet(373)),
+                    Cond::Holds(8, ModifierSet(374)),
+                    Cond::Holds(13, ModifierSet(373)),
                 ),
                 ptxas: false,
             },
@@ -1950,7 +1974,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -1964,60 +1988,60 @@ pub(crate) static FORMS: [Form; 32] = [
         slots: &[
             246, 49, 50, 207, 196, 197, 213, 209, 214, 68, 252, 252, 68, 215,
         ],
-        accepted: TokenSet(435),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(435),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(9))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
-            Operand::new("scale-a-data", 6, Within::Whole, Role::Use)
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("scale-a-data", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-a", 7, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-a", 7, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
-            Operand::new("thread-id-a", 7, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-a", 7, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 1, 1),
-            Operand::new("scale-b-data", 8, Within::Whole, Role::Use)
+            Operand::new("scale-b-data", 8, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::REG),
-            Operand::new("byte-id-b", 9, Within::Vector(0), Role::Use)
+            Operand::new("byte-id-b", 9, Nesting::Vector(0), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
-            Operand::new("thread-id-b", 9, Within::Vector(1), Role::Use)
+            Operand::new("thread-id-b", 9, Nesting::Vector(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U16))
                 .range(0, 3, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 7, 0x80000000000, "sm_120a"),
-                    Floor::new(8, 8, 0x6c0000000000, "sm_120f+"),
+                    Availability::new(8, 7, 0x80000000000, "sm_120a"),
+                    Availability::new(8, 8, 0x6c0000000000, "sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -2025,7 +2049,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -2037,53 +2061,56 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 203, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(436),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(436),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::All(&[
                         Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(424)),
+                        Cond::Holds(0, ModifierSet(424)),
                     ]),
-                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(7, 1, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2091,7 +2118,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -2103,53 +2130,56 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 207, 196, 197, 218, 121, 219, 220, 121],
-        accepted: TokenSet(437),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(437),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::All(&[
                         Cond::Operand(4, OperandTest::Predicate),
-                        Cond::Holds(0, TokenSet(424)),
+                        Cond::Holds(0, ModifierSet(424)),
                     ]),
-                    &[Floor::new(7, 1, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(7, 1, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2157,7 +2187,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -2169,50 +2199,53 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 207, 196, 197, 218, 121, 222, 223, 121],
-        accepted: TokenSet(438),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(438),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Operand(4, OperandTest::Predicate),
-                    &[Floor::new(7, 1, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(7, 1, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2220,7 +2253,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -2232,50 +2265,53 @@ pub(crate) static FORMS: [Form; 32] = [
         complete: true,
         ptxas: false,
         slots: &[240, 49, 50, 247, 196, 197, 218, 121, 222, 223, 121],
-        accepted: TokenSet(439),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(439),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("f", 5, Nesting::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Operand(4, OperandTest::Predicate),
-                    &[Floor::new(7, 1, 0x7fffff000000, "sm_90")],
+                    &[Availability::new(7, 1, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(425)),
-                    &[Floor::new(8, 5, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(425)),
+                    &[Availability::new(8, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2283,7 +2319,7 @@ pub(crate) static FORMS: [Form; 32] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 96] = [
@@ -16,33 +16,36 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[253, 254],
-        accepted: TokenSet(440),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(440),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(1))
                 .length(Length::Slot(0))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .length(Length::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(193)),
-                    Cond::Holds(1, TokenSet(441)),
+                    Cond::Holds(0, ModifierSet(193)),
+                    Cond::Holds(1, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
@@ -61,18 +64,21 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[255, 256],
-        accepted: TokenSet(443),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(443),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(1))
                 .length(Length::Fixed(4)),
-            Operand::new("sreg", 1, Within::Whole, Role::Sreg)
+            Operand::new("sreg", 1, Nesting::Whole, Role::Sreg)
                 .ty(TypeExpr::Slot(1))
                 .length(Length::Fixed(4)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -89,23 +95,26 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[257],
-        accepted: TokenSet(445),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(445),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
@@ -124,14 +133,17 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[258],
-        accepted: TokenSet(447),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(447),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("sreg", 1, Within::Whole, Role::Sreg).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("sreg", 1, Nesting::Whole, Role::Sreg).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 0, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -148,11 +160,11 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[259],
-        accepted: TokenSet(329),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(329),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("avar", 1, Within::Whole, Role::Symbol).spaces(Spaces::Words(
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("avar", 1, Nesting::Whole, Role::Symbol).spaces(Spaces::Words(
                 &[
                     Modifier::Global,
                     Modifier::Const,
@@ -165,13 +177,16 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Handle),
-                    Cond::Not(&Cond::Holds(0, TokenSet(448))),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(448))),
                 ])),
                 ptxas: false,
             },
@@ -190,19 +205,25 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[260],
-        accepted: TokenSet(450),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(450),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("fname", 1, Within::Whole, Role::Func),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("fname", 1, Nesting::Whole, Role::Func),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
         ],
@@ -220,27 +241,30 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[261],
-        accepted: TokenSet(452),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(452),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::SINK)
                 .mark(Marks::PARTS),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::REG)
                 .mark(Marks::PARTS),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -257,33 +281,39 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[262, 38],
-        accepted: TokenSet(454),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(454),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(6, 4, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deprecated(
                     Cond::Always,
-                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    &[Availability::new(6, 0, 0x7fffffffffff, "")],
                     "`shfl.sync`, with a mask of the threads that take part",
                 ),
                 ptxas: false,
@@ -292,7 +322,7 @@ pub(crate) static FORMS: [Form; 96] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Active),
+            kind: EffectKind::Converge(ConvergenceScope::Active),
         }],
         notes: &[],
         differences: &[],
@@ -304,22 +334,25 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[49, 262, 38],
-        accepted: TokenSet(455),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(455),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 4, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -337,16 +370,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[38, 263],
-        accepted: TokenSet(457),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(457),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -361,22 +397,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 265, 266, 3, 4, 267, 268],
-        accepted: TokenSet(462),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(462),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(0)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
@@ -384,35 +420,44 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(463)),
-                    Cond::Holds(6, TokenSet(441)),
+                    Cond::Holds(5, ModifierSet(463)),
+                    Cond::Holds(6, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(463)),
+                            Cond::Holds(6, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(193)),
+                            Cond::Holds(6, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(117)), Cond::Filled(5)])),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(466)),
+                    Cond::Holds(6, ModifierSet(117)),
+                    Cond::Filled(5),
+                ])),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Require(
+                    Cond::Any(&[Cond::Filled(3), Cond::Filled(4)]),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(465))),
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(1, ModifierSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -421,98 +466,110 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(465)),
+                    Cond::Holds(1, ModifierSet(465)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(1)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
+                    &[Availability::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(467)),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(467)),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(468)), Cond::Holds(1, TokenSet(466))]),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
+                        Cond::Holds(1, ModifierSet(468)),
+                        Cond::Holds(1, ModifierSet(466)),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(463)),
+                            Cond::Holds(6, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(193)),
+                            Cond::Holds(6, ModifierSet(441)),
+                        ]),
+                    ]),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -520,7 +577,7 @@ pub(crate) static FORMS: [Form; 96] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[
@@ -534,22 +591,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 265, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(471),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(471),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(0)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
@@ -557,31 +614,46 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(463)),
-                    Cond::Holds(7, TokenSet(441)),
+                    Cond::Holds(6, ModifierSet(463)),
+                    Cond::Holds(7, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(7, ModifierSet(117)),
+                    Cond::Filled(6),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -594,13 +666,13 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(4),
                         Cond::Filled(5),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(466)),
+                    Cond::Holds(1, ModifierSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -609,105 +681,117 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(465)),
+                    Cond::Holds(1, ModifierSet(465)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(7, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(1)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
+                    &[Availability::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(467)),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(467)),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(468)), Cond::Holds(1, TokenSet(466))]),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(3),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::Holds(1, ModifierSet(468)),
+                        Cond::Holds(1, ModifierSet(466)),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(7, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(3),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
+                    ]),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -715,7 +799,7 @@ pub(crate) static FORMS: [Form; 96] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[
@@ -729,15 +813,15 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[271, 265, 4, 267, 268],
-        accepted: TokenSet(473),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(473),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
@@ -748,36 +832,48 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(463)),
-                    Cond::Holds(4, TokenSet(441)),
+                    Cond::Holds(3, ModifierSet(463)),
+                    Cond::Holds(4, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(463)), Cond::Holds(4, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(193)), Cond::Holds(4, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(3, ModifierSet(463)),
+                            Cond::Holds(4, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(3, ModifierSet(193)),
+                            Cond::Holds(4, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(4, TokenSet(117)), Cond::Filled(3)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(4, ModifierSet(117)),
+                    Cond::Filled(3),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Not(&Cond::Holds(1, TokenSet(465)))),
+                kind: RuleKind::Require(
+                    Cond::Filled(2),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(465))),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(474))),
+                kind: RuleKind::Deny(Cond::Holds(1, ModifierSet(474))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(466)),
+                    Cond::Holds(1, ModifierSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -786,88 +882,103 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(1, TokenSet(465)),
+                    Cond::Holds(1, ModifierSet(465)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(1)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
+                    &[Availability::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(467)),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(467)),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(1, TokenSet(468)), Cond::Holds(1, TokenSet(466))]),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(3, TokenSet(463)), Cond::Holds(4, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(3, TokenSet(193)), Cond::Holds(4, TokenSet(441))]),
+                        Cond::Holds(1, ModifierSet(468)),
+                        Cond::Holds(1, ModifierSet(466)),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(475)),
-                    &[Floor::new(9, 1, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::All(&[
+                            Cond::Holds(3, ModifierSet(463)),
+                            Cond::Holds(4, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(3, ModifierSet(193)),
+                            Cond::Holds(4, ModifierSet(441)),
+                        ]),
+                    ]),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 1, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(475)),
+                    &[Availability::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -880,11 +991,11 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Sys)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Sys)),
             },
         ],
         notes: &[],
@@ -899,22 +1010,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[272, 48, 265, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(476),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(476),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Slot(7))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(0)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -922,31 +1033,46 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(463)),
-                    Cond::Holds(8, TokenSet(441)),
+                    Cond::Holds(7, ModifierSet(463)),
+                    Cond::Holds(8, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(463)),
+                            Cond::Holds(8, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(193)),
+                            Cond::Holds(8, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(8, ModifierSet(117)),
+                    Cond::Filled(7),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(463)),
+                            Cond::Holds(8, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(193)),
+                            Cond::Holds(8, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -959,17 +1085,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(2, ModifierSet(477))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(466)),
+                    Cond::Holds(2, ModifierSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -978,117 +1104,135 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(465)),
+                    Cond::Holds(2, ModifierSet(465)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(8, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(6),
-                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
+                    &[Availability::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(467)),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(467)),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(468)), Cond::Holds(2, TokenSet(466))]),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
-                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(4),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
+                        Cond::Holds(2, ModifierSet(468)),
+                        Cond::Holds(2, ModifierSet(466)),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(8, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(8, ModifierSet(117)),
+                        Cond::Holds(1, ModifierSet(119)),
+                    ]),
+                    &[Availability::new(8, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(4),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(463)),
+                            Cond::Holds(8, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(193)),
+                            Cond::Holds(8, ModifierSet(441)),
+                        ]),
+                    ]),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1096,11 +1240,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1115,22 +1259,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[98, 48, 265, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(478),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(478),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(8))
                 .length(Length::Slot(7))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(0)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -1138,31 +1282,46 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(7, TokenSet(463)),
-                    Cond::Holds(8, TokenSet(441)),
+                    Cond::Holds(7, ModifierSet(463)),
+                    Cond::Holds(8, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(463)),
+                            Cond::Holds(8, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(193)),
+                            Cond::Holds(8, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Filled(7)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(8, ModifierSet(117)),
+                    Cond::Filled(7),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(463)),
+                            Cond::Holds(8, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(193)),
+                            Cond::Holds(8, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -1175,17 +1334,17 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cond::Filled(5),
                         Cond::Filled(6),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(465))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(465))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(477))),
+                kind: RuleKind::Deny(Cond::Holds(2, ModifierSet(477))),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(466)),
+                    Cond::Holds(2, ModifierSet(466)),
                     Cond::Operand(1, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1194,117 +1353,135 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(2, TokenSet(465)),
+                    Cond::Holds(2, ModifierSet(465)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(8, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(6),
-                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
+                    &[Availability::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(467)),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(467)),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(2, TokenSet(468)), Cond::Holds(2, TokenSet(466))]),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(8, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(8, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
-                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(4),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(7, TokenSet(463)), Cond::Holds(8, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(7, TokenSet(193)), Cond::Holds(8, TokenSet(441))]),
+                        Cond::Holds(2, ModifierSet(468)),
+                        Cond::Holds(2, ModifierSet(466)),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(8, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(8, ModifierSet(117)),
+                        Cond::Holds(1, ModifierSet(119)),
+                    ]),
+                    &[Availability::new(8, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(4),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(463)),
+                            Cond::Holds(8, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(7, ModifierSet(193)),
+                            Cond::Holds(8, ModifierSet(441)),
+                        ]),
+                    ]),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1312,11 +1489,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -1331,15 +1508,15 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[273, 272, 274, 66, 267, 268],
-        accepted: TokenSet(479),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(479),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
@@ -1349,44 +1526,59 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(463)),
-                    Cond::Holds(5, TokenSet(441)),
+                    Cond::Holds(4, ModifierSet(463)),
+                    Cond::Holds(5, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(117)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(5, ModifierSet(117)),
+                    Cond::Filled(4),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(463)),
+                            Cond::Holds(5, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(193)),
+                            Cond::Holds(5, ModifierSet(441)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -1395,13 +1587,16 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 2, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(117)),
-                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(117)),
+                    &[Availability::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -1414,11 +1609,11 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -1433,22 +1628,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[2, 275, 276, 3, 4, 267, 268],
-        accepted: TokenSet(482),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(482),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Like(0)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
@@ -1456,54 +1651,66 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(463)),
-                    Cond::Holds(6, TokenSet(441)),
+                    Cond::Holds(5, ModifierSet(463)),
+                    Cond::Holds(6, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(117)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(6, ModifierSet(117)),
+                    Cond::Filled(5),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7fffffffff80, "sm_32")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
+                    &[Availability::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(467)),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(467)),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(463)),
+                            Cond::Holds(6, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(193)),
+                            Cond::Holds(6, ModifierSet(441)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -1523,22 +1730,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[2, 276, 269, 270, 3, 4, 267, 268],
-        accepted: TokenSet(483),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(483),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Like(0)),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
@@ -1546,78 +1753,96 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(463)),
-                    Cond::Holds(7, TokenSet(441)),
+                    Cond::Holds(6, ModifierSet(463)),
+                    Cond::Holds(7, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(7, ModifierSet(117)),
+                    Cond::Filled(6),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7fffffffff80, "sm_32")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7fffffffff80, "sm_32")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffffc0000, "sm_75")],
+                    &[Availability::new(7, 4, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(467)),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(467)),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(7, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -1637,15 +1862,15 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[88, 277, 268],
-        accepted: TokenSet(484),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(484),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Slot(1))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
@@ -1655,24 +1880,30 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(2, TokenSet(117)), Cond::Filled(1)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(2, ModifierSet(117)),
+                    Cond::Filled(1),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(193)),
-                    Cond::Holds(2, TokenSet(441)),
+                    Cond::Holds(1, ModifierSet(193)),
+                    Cond::Holds(2, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
@@ -1692,21 +1923,21 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 278, 279, 3, 267, 268],
-        accepted: TokenSet(487),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(487),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(3)),
@@ -1714,27 +1945,39 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(463)),
-                    Cond::Holds(5, TokenSet(441)),
+                    Cond::Holds(4, ModifierSet(463)),
+                    Cond::Holds(5, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(463)),
+                            Cond::Holds(5, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(193)),
+                            Cond::Holds(5, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Operand(1, OperandTest::HasDiscard),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(463)),
+                            Cond::Holds(5, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(193)),
+                            Cond::Holds(5, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -1744,100 +1987,115 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(117)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(5, ModifierSet(117)),
+                    Cond::Filled(4),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(3), Cond::Not(&Cond::Holds(1, TokenSet(488)))),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(2),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Not(&Cond::Filled(1)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(489)),
-                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::Require(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    Cond::Not(&Cond::Holds(1, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(466)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(2),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(0),
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Not(&Cond::Filled(1)),
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(489)),
+                    &[Availability::new(2, 0, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(3),
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(466)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(463)),
+                            Cond::Holds(5, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(193)),
+                            Cond::Holds(5, ModifierSet(441)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(466)),
+                    Cond::Holds(1, ModifierSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -1847,7 +2105,7 @@ pub(crate) static FORMS: [Form; 96] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[],
@@ -1859,21 +2117,21 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(490),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(490),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(4)),
@@ -1881,27 +2139,39 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(463)),
-                    Cond::Holds(6, TokenSet(441)),
+                    Cond::Holds(5, ModifierSet(463)),
+                    Cond::Holds(6, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(463)),
+                            Cond::Holds(6, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(193)),
+                            Cond::Holds(6, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Operand(1, OperandTest::HasDiscard),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(463)),
+                            Cond::Holds(6, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(193)),
+                            Cond::Holds(6, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -1911,15 +2181,24 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(6, TokenSet(117)), Cond::Filled(5)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(6, ModifierSet(117)),
+                    Cond::Filled(5),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(3),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(463)),
+                            Cond::Holds(6, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(193)),
+                            Cond::Holds(6, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -1927,104 +2206,113 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(2), Cond::Filled(3), Cond::Filled(4)]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(0),
-                    &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(1)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(489)),
-                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(489)),
+                    &[Availability::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(4),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(466)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(466)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(463)), Cond::Holds(6, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(193)), Cond::Holds(6, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(463)),
+                            Cond::Holds(6, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(193)),
+                            Cond::Holds(6, ModifierSet(441)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(466)),
+                    Cond::Holds(1, ModifierSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
@@ -2034,7 +2322,7 @@ pub(crate) static FORMS: [Form; 96] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[],
@@ -2046,16 +2334,16 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[271, 278, 267, 268],
-        accepted: TokenSet(491),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(491),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
                 .mark(Marks::WIDEN)
@@ -2064,27 +2352,39 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(463)),
-                    Cond::Holds(3, TokenSet(441)),
+                    Cond::Holds(2, ModifierSet(463)),
+                    Cond::Holds(3, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(3, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(193)), Cond::Holds(3, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(2, ModifierSet(463)),
+                            Cond::Holds(3, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(2, ModifierSet(193)),
+                            Cond::Holds(3, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(1, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Operand(1, OperandTest::HasDiscard),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(3, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(193)), Cond::Holds(3, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(2, ModifierSet(463)),
+                            Cond::Holds(3, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(2, ModifierSet(193)),
+                            Cond::Holds(3, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -2094,92 +2394,107 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(3, TokenSet(117)), Cond::Filled(2)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(3, ModifierSet(117)),
+                    Cond::Filled(2),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(1, TokenSet(492))),
+                kind: RuleKind::Deny(Cond::Holds(1, ModifierSet(492))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(1)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(489)),
-                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(489)),
+                    &[Availability::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(466)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(466)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(2, TokenSet(463)), Cond::Holds(3, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(2, TokenSet(193)), Cond::Holds(3, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(2, ModifierSet(463)),
+                            Cond::Holds(3, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(2, ModifierSet(193)),
+                            Cond::Holds(3, ModifierSet(441)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(466)),
+                    Cond::Holds(1, ModifierSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 1, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 1, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(475)),
-                    &[Floor::new(9, 1, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(475)),
+                    &[Availability::new(9, 1, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2192,11 +2507,11 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Sys)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Sys)),
             },
         ],
         notes: &[],
@@ -2209,21 +2524,21 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[272, 48, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(493),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(493),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -2231,27 +2546,39 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(463)),
-                    Cond::Holds(7, TokenSet(441)),
+                    Cond::Holds(6, ModifierSet(463)),
+                    Cond::Holds(7, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Operand(1, OperandTest::HasDiscard),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -2261,15 +2588,24 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(7, ModifierSet(117)),
+                    Cond::Filled(6),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -2277,122 +2613,137 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(494))),
+                kind: RuleKind::Deny(Cond::Holds(2, ModifierSet(494))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(7, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(489)),
-                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(489)),
+                    &[Availability::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(466)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(466)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(7, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
-                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(4),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(7, ModifierSet(117)),
+                        Cond::Holds(1, ModifierSet(119)),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(4),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
+                    ]),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(466)),
+                    Cond::Holds(2, ModifierSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -2400,11 +2751,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -2417,21 +2768,21 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[47, 48, 278, 269, 270, 3, 267, 268],
-        accepted: TokenSet(495),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(495),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Slot(6))
                 .mark(Marks::WIDEN)
                 .mark(Marks::SINK),
-            Operand::new("cache-policy", 2, Within::Whole, Role::Use)
+            Operand::new("cache-policy", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .iff(Cond::Filled(5)),
@@ -2439,27 +2790,39 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(463)),
-                    Cond::Holds(7, TokenSet(441)),
+                    Cond::Holds(6, ModifierSet(463)),
+                    Cond::Holds(7, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Operand(1, OperandTest::HasDiscard),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -2469,15 +2832,24 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Filled(6)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(7, ModifierSet(117)),
+                    Cond::Filled(6),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
                     Cond::Filled(4),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -2485,122 +2857,137 @@ pub(crate) static FORMS: [Form; 96] = [
             Rule {
                 kind: RuleKind::Require(
                     Cond::Any(&[Cond::Filled(3), Cond::Filled(4), Cond::Filled(5)]),
-                    Cond::Not(&Cond::Holds(2, TokenSet(488))),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(488))),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(2, TokenSet(494))),
+                kind: RuleKind::Deny(Cond::Holds(2, ModifierSet(494))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(7, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Not(&Cond::Filled(2)),
-                    &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(489)),
-                    &[Floor::new(2, 0, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(489)),
+                    &[Availability::new(2, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(3),
-                    &[Floor::new(7, 4, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(7, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(5),
-                    &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(106)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(106)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(466)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(466)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(7, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(7, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(7, TokenSet(117)), Cond::Holds(1, TokenSet(119))]),
-                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(4),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
-                ),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(463)), Cond::Holds(7, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(193)), Cond::Holds(7, TokenSet(441))]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(7, ModifierSet(117)),
+                        Cond::Holds(1, ModifierSet(119)),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 4, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(4),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(463)),
+                            Cond::Holds(7, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(193)),
+                            Cond::Holds(7, ModifierSet(441)),
+                        ]),
+                    ]),
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(466)),
+                    Cond::Holds(2, ModifierSet(466)),
                     Cond::Operand(0, OperandTest::Register),
                     Cond::InEntry,
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
         ],
@@ -2608,11 +2995,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -2625,16 +3012,16 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[273, 272, 274, 66, 267, 268],
-        accepted: TokenSet(479),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(479),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::WIDEN)
@@ -2643,17 +3030,23 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(463)),
-                    Cond::Holds(5, TokenSet(441)),
+                    Cond::Holds(4, ModifierSet(463)),
+                    Cond::Holds(5, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Operand(1, OperandTest::Partial),
+                    Cond::Operand(1, OperandTest::HasDiscard),
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(463)),
+                            Cond::Holds(5, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(193)),
+                            Cond::Holds(5, ModifierSet(441)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
@@ -2663,38 +3056,53 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Holds(5, TokenSet(117)), Cond::Filled(4)])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Holds(5, ModifierSet(117)),
+                    Cond::Filled(4),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(109)),
-                    &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(117)),
-                    &[Floor::new(8, 3, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(109)),
+                    &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(117)),
+                    &[Availability::new(8, 3, 0x7fffffff0000, "sm_70")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(4, TokenSet(463)), Cond::Holds(5, TokenSet(464))]),
-                        Cond::All(&[Cond::Holds(4, TokenSet(193)), Cond::Holds(5, TokenSet(441))]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(463)),
+                            Cond::Holds(5, ModifierSet(464)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(4, ModifierSet(193)),
+                            Cond::Holds(5, ModifierSet(441)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 8, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 8, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -2703,13 +3111,16 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 2, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(117)),
-                    &[Floor::new(8, 4, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(117)),
+                    &[Availability::new(8, 4, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -2722,11 +3133,11 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -2739,23 +3150,23 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 280, 8, 277, 281],
-        accepted: TokenSet(498),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(498),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG_GENERIC)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(1))
                 .align(8)
                 .size(Size::Fixed(8)),
@@ -2763,29 +3174,35 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(193)),
-                    Cond::Holds(4, TokenSet(441)),
+                    Cond::Holds(3, ModifierSet(193)),
+                    Cond::Holds(4, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(3),
+                    Cond::Holds(4, ModifierSet(117)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(117)),
-                    &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(117)),
+                    &[Availability::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))]),
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, ModifierSet(117))]),
                     Cond::Operand(2, OperandTest::Present),
                 ),
                 ptxas: false,
@@ -2800,8 +3217,8 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         tables: &[],
         effects: &[Effect {
-            when: Cond::Holds(2, TokenSet(11)),
-            kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            when: Cond::Holds(2, ModifierSet(11)),
+            kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
         }],
         notes: &[],
         differences: &[],
@@ -2813,23 +3230,23 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[100, 77, 8, 277, 281],
-        accepted: TokenSet(499),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(499),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
-            Operand::new("mbar", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 2, Nesting::Bracket(0), Role::Addr)
                 .optional()
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG_GENERIC)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(1))
                 .align(8)
                 .size(Size::Fixed(8)),
@@ -2837,29 +3254,35 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(193)),
-                    Cond::Holds(4, TokenSet(441)),
+                    Cond::Holds(3, ModifierSet(193)),
+                    Cond::Holds(4, ModifierSet(441)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(3),
+                    Cond::Holds(4, ModifierSet(117)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(117)),
-                    &[Floor::new(9, 2, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(117)),
+                    &[Availability::new(9, 2, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, TokenSet(117))]),
+                    Cond::Any(&[Cond::Filled(3), Cond::Holds(4, ModifierSet(117))]),
                     Cond::Operand(2, OperandTest::Present),
                 ),
                 ptxas: false,
@@ -2874,8 +3297,8 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         tables: &[],
         effects: &[Effect {
-            when: Cond::Holds(2, TokenSet(11)),
-            kind: EffectKind::Async(Completion::Mbarrier, Step::Start),
+            when: Cond::Holds(2, ModifierSet(11)),
+            kind: EffectKind::Async(Completion::Mbarrier, AsyncPhase::Start),
         }],
         notes: &[],
         differences: &[],
@@ -2887,24 +3310,27 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[85, 86, 87, 88, 282],
-        accepted: TokenSet(501),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(501),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, TokenSet(119))),
+                kind: RuleKind::Require(Cond::Filled(0), Cond::Holds(2, ModifierSet(119))),
                 ptxas: false,
             },
             Rule {
@@ -2912,7 +3338,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 7, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
@@ -2920,11 +3349,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(1)),
+                kind: EffectKind::Order(ModifierSource::Slot(1)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(2)),
+                kind: EffectKind::Scope(ModifierSource::Slot(2)),
             },
         ],
         notes: &[],
@@ -2937,20 +3366,23 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[283, 88, 282],
-        accepted: TokenSet(502),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(502),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -2958,9 +3390,9 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(8, 7, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 7, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -2968,7 +3400,7 @@ pub(crate) static FORMS: [Form; 96] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Scope(Word::Slot(0)),
+            kind: EffectKind::Scope(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[],
@@ -2980,19 +3412,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 284],
-        accepted: TokenSet(503),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(503),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
-            Operand::new("size", 1, Within::Whole, Role::Use)
+            Operand::new("size", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .range(0, 16777216, 8),
-            Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("initval", 2, Nesting::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[
             Rule {
@@ -3003,14 +3435,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[],
@@ -3022,19 +3457,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[264, 284],
-        accepted: TokenSet(503),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(503),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Value(1)),
-            Operand::new("size", 1, Within::Whole, Role::Use)
+            Operand::new("size", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::REG),
-            Operand::new("initval", 2, Within::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("initval", 2, Nesting::Whole, Role::Imm).range(0, 0, 1),
         ],
         rules: &[
             Rule {
@@ -3045,14 +3480,17 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(9, 0, 0x7ffffc000000, "sm_100")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(9, 0, 0x7ffffc000000, "sm_100")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[],
@@ -3064,11 +3502,11 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[285, 286, 88, 287, 288],
-        accepted: TokenSet(506),
-        ignored: TokenSet(507),
+        accepted: ModifierSet(506),
+        ignored: ModifierSet(507),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
@@ -3086,21 +3524,30 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(4, TokenSet(36))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(26)),
+                    Cond::Holds(4, ModifierSet(36)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(4, TokenSet(36)), Cond::Holds(3, TokenSet(26))),
+                kind: RuleKind::Require(
+                    Cond::Holds(4, ModifierSet(36)),
+                    Cond::Holds(3, ModifierSet(26)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(508)),
+                    Cond::Holds(3, ModifierSet(28)),
+                    Cond::Holds(4, ModifierSet(508)),
                 ])),
                 ptxas: false,
             },
@@ -3109,11 +3556,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -3126,11 +3573,11 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 287, 288],
-        accepted: TokenSet(509),
-        ignored: TokenSet(507),
+        accepted: ModifierSet(509),
+        ignored: ModifierSet(507),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
@@ -3140,21 +3587,30 @@ pub(crate) static FORMS: [Form; 96] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(26)), Cond::Holds(3, TokenSet(36))),
+                kind: RuleKind::Require(
+                    Cond::Holds(2, ModifierSet(26)),
+                    Cond::Holds(3, ModifierSet(36)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(36)), Cond::Holds(2, TokenSet(26))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(36)),
+                    Cond::Holds(2, ModifierSet(26)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(28)),
-                    Cond::Holds(3, TokenSet(508)),
+                    Cond::Holds(2, ModifierSet(28)),
+                    Cond::Holds(3, ModifierSet(508)),
                 ])),
                 ptxas: false,
             },
@@ -3162,7 +3618,7 @@ pub(crate) static FORMS: [Form; 96] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[],
@@ -3174,14 +3630,14 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[285, 286, 88, 290, 291, 267, 292],
-        accepted: TokenSet(513),
-        ignored: TokenSet(507),
+        accepted: ModifierSet(513),
+        ignored: ModifierSet(507),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Slot(5))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
@@ -3200,42 +3656,51 @@ pub(crate) static FORMS: [Form; 96] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(6, TokenSet(207)),
-                    Cond::Holds(3, TokenSet(32)),
+                    Cond::Holds(6, ModifierSet(207)),
+                    Cond::Holds(3, ModifierSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(514)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(281))]),
+                    Cond::Holds(4, ModifierSet(514)),
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(28)),
+                        Cond::Holds(6, ModifierSet(281)),
+                    ]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(515)),
-                    Cond::All(&[Cond::Holds(3, TokenSet(28)), Cond::Holds(6, TokenSet(516))]),
+                    Cond::Holds(4, ModifierSet(515)),
+                    Cond::All(&[
+                        Cond::Holds(3, ModifierSet(28)),
+                        Cond::Holds(6, ModifierSet(516)),
+                    ]),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(514)),
-                    &[Floor::new(8, 2, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(6, TokenSet(516)),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(514)),
+                    &[Availability::new(8, 2, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(6, ModifierSet(516)),
                     &[
-                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -3246,22 +3711,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Absent, Cell::Words(ModifierSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
+                    cells: &[Cell::Words(ModifierSet(518)), Cell::Words(ModifierSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
+                    cells: &[Cell::Words(ModifierSet(193)), Cell::Words(ModifierSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
+                    cells: &[Cell::Words(ModifierSet(463)), Cell::Words(ModifierSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3270,11 +3735,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -3287,14 +3752,14 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 290, 291, 267, 292],
-        accepted: TokenSet(522),
-        ignored: TokenSet(507),
+        accepted: ModifierSet(522),
+        ignored: ModifierSet(507),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
@@ -3305,42 +3770,51 @@ pub(crate) static FORMS: [Form; 96] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(5, TokenSet(207)),
-                    Cond::Holds(2, TokenSet(32)),
+                    Cond::Holds(5, ModifierSet(207)),
+                    Cond::Holds(2, ModifierSet(32)),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(514)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(281))]),
+                    Cond::Holds(3, ModifierSet(514)),
+                    Cond::All(&[
+                        Cond::Holds(2, ModifierSet(28)),
+                        Cond::Holds(5, ModifierSet(281)),
+                    ]),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(515)),
-                    Cond::All(&[Cond::Holds(2, TokenSet(28)), Cond::Holds(5, TokenSet(516))]),
+                    Cond::Holds(3, ModifierSet(515)),
+                    Cond::All(&[
+                        Cond::Holds(2, ModifierSet(28)),
+                        Cond::Holds(5, ModifierSet(516)),
+                    ]),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(514)),
-                    &[Floor::new(8, 2, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(5, TokenSet(516)),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(514)),
+                    &[Availability::new(8, 2, 0x7fffffffffff, "")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(5, ModifierSet(516)),
                     &[
-                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -3351,22 +3825,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Absent, Cell::Words(ModifierSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
+                    cells: &[Cell::Words(ModifierSet(518)), Cell::Words(ModifierSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
+                    cells: &[Cell::Words(ModifierSet(193)), Cell::Words(ModifierSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
+                    cells: &[Cell::Words(ModifierSet(463)), Cell::Words(ModifierSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3374,7 +3848,7 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[],
@@ -3386,17 +3860,17 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[293, 286, 88, 288],
-        accepted: TokenSet(523),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(523),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
@@ -3408,7 +3882,10 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
@@ -3416,11 +3893,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -3435,26 +3912,29 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 288],
-        accepted: TokenSet(524),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(524),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[
@@ -3468,17 +3948,17 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[293, 286, 88, 267, 292],
-        accepted: TokenSet(525),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(525),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Slot(3)),
         ],
@@ -3492,15 +3972,18 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(516)),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(516)),
                     &[
-                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -3511,22 +3994,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Absent, Cell::Words(ModifierSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
+                    cells: &[Cell::Words(ModifierSet(518)), Cell::Words(ModifierSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
+                    cells: &[Cell::Words(ModifierSet(193)), Cell::Words(ModifierSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
+                    cells: &[Cell::Words(ModifierSet(463)), Cell::Words(ModifierSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3535,11 +4018,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -3554,31 +4037,34 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[289, 88, 267, 292],
-        accepted: TokenSet(526),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(526),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(1))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(3, TokenSet(516)),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(3, ModifierSet(516)),
                     &[
-                        Floor::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x490090000000, "sm_100a sm_110a sm_120a sm_121a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -3589,22 +4075,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(517))],
+                    cells: &[Cell::Absent, Cell::Words(ModifierSet(517))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(519))],
+                    cells: &[Cell::Words(ModifierSet(518)), Cell::Words(ModifierSet(519))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(520))],
+                    cells: &[Cell::Words(ModifierSet(193)), Cell::Words(ModifierSet(520))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(521))],
+                    cells: &[Cell::Words(ModifierSet(463)), Cell::Words(ModifierSet(521))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3612,7 +4098,7 @@ pub(crate) static FORMS: [Form; 96] = [
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Slot(0)),
+            kind: EffectKind::Order(ModifierSource::Slot(0)),
         }],
         notes: &[],
         differences: &[
@@ -3626,17 +4112,17 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[294, 286, 88, 287, 288],
-        accepted: TokenSet(527),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(527),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .mark(Marks::LONG)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
@@ -3648,21 +4134,30 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(3, TokenSet(26)), Cond::Holds(4, TokenSet(36))),
+                kind: RuleKind::Require(
+                    Cond::Holds(3, ModifierSet(26)),
+                    Cond::Holds(4, ModifierSet(36)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(4, TokenSet(36)), Cond::Holds(3, TokenSet(26))),
+                kind: RuleKind::Require(
+                    Cond::Holds(4, ModifierSet(36)),
+                    Cond::Holds(3, ModifierSet(26)),
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(28)),
-                    Cond::Holds(4, TokenSet(508)),
+                    Cond::Holds(3, ModifierSet(28)),
+                    Cond::Holds(4, ModifierSet(508)),
                 ])),
                 ptxas: false,
             },
@@ -3671,11 +4166,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -3688,17 +4183,17 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[294, 286, 88, 295, 267, 296],
-        accepted: TokenSet(529),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(529),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MULTIMEM)
                 .mark(Marks::INDEXED)
                 .mark(Marks::LONG)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .size(Size::Like(1)),
-            Operand::new("b", 1, Within::Whole, Role::Use)
+            Operand::new("b", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Slot(4)),
         ],
@@ -3712,13 +4207,19 @@ pub(crate) static FORMS: [Form; 96] = [
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 1, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 1, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(32)),
-                    Cond::All(&[Cond::Filled(4), Cond::Not(&Cond::Holds(5, TokenSet(105)))]),
+                    Cond::Holds(3, ModifierSet(32)),
+                    Cond::All(&[
+                        Cond::Filled(4),
+                        Cond::Not(&Cond::Holds(5, ModifierSet(105))),
+                    ]),
                 ),
                 ptxas: false,
             },
@@ -3728,22 +4229,22 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(530))],
+                    cells: &[Cell::Absent, Cell::Words(ModifierSet(530))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(518)), Cell::Words(TokenSet(531))],
+                    cells: &[Cell::Words(ModifierSet(518)), Cell::Words(ModifierSet(531))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(193)), Cell::Words(TokenSet(531))],
+                    cells: &[Cell::Words(ModifierSet(193)), Cell::Words(ModifierSet(531))],
                     lengths: &[],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(463)), Cell::Words(TokenSet(40))],
+                    cells: &[Cell::Words(ModifierSet(463)), Cell::Words(ModifierSet(40))],
                     lengths: &[],
                     floors: &[],
                 },
@@ -3752,11 +4253,11 @@ pub(crate) static FORMS: [Form; 96] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Slot(0)),
+                kind: EffectKind::Order(ModifierSource::Slot(0)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Slot(1)),
+                kind: EffectKind::Scope(ModifierSource::Slot(1)),
             },
         ],
         notes: &[],
@@ -3769,17 +4270,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[297, 298],
-        accepted: TokenSet(534),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
+        accepted: ModifierSet(534),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -3791,23 +4295,29 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[2, 299],
-        accepted: TokenSet(536),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
+        accepted: ModifierSet(536),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Bracket(0), Role::Addr).spaces(Spaces::Slot(0))],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -3819,24 +4329,30 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[299],
-        accepted: TokenSet(535),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+        accepted: ModifierSet(535),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], true))],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -3848,26 +4364,32 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[300, 301],
-        accepted: TokenSet(539),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+        accepted: ModifierSet(539),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
             .mark(Marks::LONG)
             .mark(Marks::PLAIN)
             .spaces(Spaces::Slot(0))],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -3879,18 +4401,21 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[302],
-        accepted: TokenSet(540),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+        accepted: ModifierSet(540),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
             .spaces(Spaces::Words(&[Modifier::Global], false))],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -3902,20 +4427,23 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 303],
-        accepted: TokenSet(542),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(542),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
-            Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr).spaces(Spaces::Slot(0)),
+            Operand::new("size", 1, Nesting::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -3927,23 +4455,26 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 304],
-        accepted: TokenSet(543),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(543),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(0))
                 .size(Size::Fixed(128)),
-            Operand::new("size", 1, Within::Whole, Role::Imm).range(128, 128, 1),
+            Operand::new("size", 1, Nesting::Whole, Role::Imm).range(128, 128, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Order(Word::Fixed(Modifier::Weak)),
+            kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Weak)),
         }],
         notes: &[],
         differences: &[],
@@ -3955,27 +4486,30 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[66, 305, 306, 44],
-        accepted: TokenSet(546),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(546),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+            Operand::new("cache-policy", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .spaces(Spaces::Slot(0)),
-            Operand::new("primary-size", 2, Within::Whole, Role::Use)
+            Operand::new("primary-size", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("total-size", 3, Within::Whole, Role::Use)
+            Operand::new("total-size", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Limit(2, 3),
+                kind: RuleKind::Ordered(2, 3),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
@@ -3991,19 +4525,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[305, 306, 44],
-        accepted: TokenSet(547),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(547),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+            Operand::new("cache-policy", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
-            Operand::new("fraction", 1, Within::Whole, Role::Use)
+            Operand::new("fraction", 1, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT)
                 .mark(Marks::FRACTION),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -4018,16 +4555,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[22, 44],
-        accepted: TokenSet(548),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(548),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("cache-policy", 0, Within::Whole, Role::Def)
+            Operand::new("cache-policy", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
-            Operand::new("access-property", 1, Within::Whole, Role::Use)
+            Operand::new("access-property", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 4, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 4, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -4042,49 +4582,55 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307],
-        accepted: TokenSet(550),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(550),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(551)),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
-                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(551)),
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(489)),
+                        Cond::Holds(0, ModifierSet(468)),
+                    ]),
+                    &[Availability::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(468)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(468)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -4101,49 +4647,55 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307],
-        accepted: TokenSet(550),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(550),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U64)),
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(551)),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
-                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(551)),
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(489)),
+                        Cond::Holds(0, ModifierSet(468)),
+                    ]),
+                    &[Availability::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(468)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(468)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -4160,49 +4712,55 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307, 308],
-        accepted: TokenSet(553),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(553),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(551)),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
-                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(551)),
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(489)),
+                        Cond::Holds(0, ModifierSet(468)),
+                    ]),
+                    &[Availability::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(468)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(468)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -4223,49 +4781,55 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307, 308],
-        accepted: TokenSet(553),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(553),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("var", 1, Within::Whole, Role::Symbol).spaces(Spaces::Slot(0)),
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("var", 1, Nesting::Whole, Role::Symbol).spaces(Spaces::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(551)),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
-                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(551)),
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(489)),
+                        Cond::Holds(0, ModifierSet(468)),
+                    ]),
+                    &[Availability::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(468)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(468)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -4282,49 +4846,55 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[307, 308],
-        accepted: TokenSet(553),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(553),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(551)),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(0, TokenSet(489)), Cond::Holds(0, TokenSet(468))]),
-                    &[Floor::new(7, 7, 0x7fffffff0000, "sm_70")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(551)),
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(0, ModifierSet(489)),
+                        Cond::Holds(0, ModifierSet(468)),
+                    ]),
+                    &[Availability::new(7, 7, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(13)),
-                    &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(468)),
-                    &[Floor::new(8, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(13)),
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(468)),
+                    &[Availability::new(8, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -4341,24 +4911,27 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[309, 115, 136, 310, 311],
-        accepted: TokenSet(556),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(556),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(1, 4, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(4, TokenSet(121)),
+                    Cond::Holds(4, ModifierSet(121)),
                     Cond::Operand(1, OperandTest::Immediate),
                 ])),
                 ptxas: true,
@@ -4373,198 +4946,198 @@ pub(crate) static FORMS: [Form; 96] = [
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(ModifierSet(557)),
+                        Cell::Words(ModifierSet(557)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(558)),
-                        Cell::Words(TokenSet(559)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(558)),
+                        Cell::Words(ModifierSet(559)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(560)),
-                        Cell::Words(TokenSet(561)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(560)),
+                        Cell::Words(ModifierSet(561)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(31)),
-                        Cell::Words(TokenSet(562)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(31)),
+                        Cell::Words(ModifierSet(562)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(448)),
-                        Cell::Words(TokenSet(563)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(448)),
+                        Cell::Words(ModifierSet(563)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(564)),
-                        Cell::Words(TokenSet(565)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(564)),
+                        Cell::Words(ModifierSet(565)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(566)),
-                        Cell::Words(TokenSet(567)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(566)),
+                        Cell::Words(ModifierSet(567)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(210)),
-                        Cell::Words(TokenSet(568)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(210)),
+                        Cell::Words(ModifierSet(568)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(508)),
-                        Cell::Words(TokenSet(448)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(508)),
+                        Cell::Words(ModifierSet(448)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(ModifierSet(554)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(ModifierSet(557)),
+                        Cell::Words(ModifierSet(121)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(ModifierSet(554)),
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(ModifierSet(557)),
+                        Cell::Words(ModifierSet(105)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(ModifierSet(554)),
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(ModifierSet(557)),
+                        Cell::Words(ModifierSet(109)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Any,
-                        Cell::Absent,
-                        Cell::Any,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(121)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Any,
-                        Cell::Any,
-                        Cell::Any,
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(105)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(109)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(121)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Any,
+                        Cell::Any,
+                        Cell::Any,
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(105)),
+                    ],
+                    lengths: &[],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Any,
+                        Cell::Absent,
+                        Cell::Any,
+                        Cell::Words(ModifierSet(109)),
+                        Cell::Words(ModifierSet(109)),
+                    ],
+                    lengths: &[],
+                    floors: &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(121)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(109)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(ModifierSet(109)),
+                        Cell::Words(ModifierSet(121)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(109)),
-                        Cell::Words(TokenSet(105)),
+                        Cell::Words(ModifierSet(109)),
+                        Cell::Words(ModifierSet(105)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                    floors: &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
             ],
         }],
@@ -4584,13 +5157,13 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[136, 310, 311],
-        accepted: TokenSet(569),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(569),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::WIDEN),
-            Operand::new("sreg", 1, Within::Whole, Role::Sreg)
+            Operand::new("sreg", 1, Nesting::Whole, Role::Sreg)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::WIDEN),
         ],
@@ -4602,83 +5175,83 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(557)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(ModifierSet(557)),
+                        Cell::Words(ModifierSet(557)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(558)),
-                        Cell::Words(TokenSet(559)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(558)),
+                        Cell::Words(ModifierSet(559)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(560)),
-                        Cell::Words(TokenSet(561)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(560)),
+                        Cell::Words(ModifierSet(561)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(31)),
-                        Cell::Words(TokenSet(562)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(31)),
+                        Cell::Words(ModifierSet(562)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(448)),
-                        Cell::Words(TokenSet(563)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(448)),
+                        Cell::Words(ModifierSet(563)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(564)),
-                        Cell::Words(TokenSet(565)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(564)),
+                        Cell::Words(ModifierSet(565)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(566)),
-                        Cell::Words(TokenSet(567)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(566)),
+                        Cell::Words(ModifierSet(567)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(210)),
-                        Cell::Words(TokenSet(568)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(210)),
+                        Cell::Words(ModifierSet(568)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(246)),
-                        Cell::Words(TokenSet(508)),
-                        Cell::Words(TokenSet(448)),
+                        Cell::Words(ModifierSet(246)),
+                        Cell::Words(ModifierSet(508)),
+                        Cell::Words(ModifierSet(448)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
             ],
         }],
@@ -4698,18 +5271,21 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[312, 115, 136, 310, 311],
-        accepted: TokenSet(570),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(570),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Filled(1),
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[Table {
@@ -4720,61 +5296,61 @@ pub(crate) static FORMS: [Form; 96] = [
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(557)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(557)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(557)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Any,
-                        Cell::Words(TokenSet(109)),
-                        Cell::Words(TokenSet(557)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Any,
-                        Cell::Any,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(105)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Any,
-                        Cell::Words(TokenSet(121)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(ModifierSet(109)),
+                        Cell::Words(ModifierSet(557)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7fffffffffff, "")],
+                    floors: &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
                 Row {
                     cells: &[
                         Cell::Any,
                         Cell::Any,
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(109)),
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(105)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(1, 0, 0x7ffffffffff8, "sm_13")],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Any,
+                        Cell::Words(ModifierSet(121)),
+                        Cell::Words(ModifierSet(109)),
+                    ],
+                    lengths: &[],
+                    floors: &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Any,
+                        Cell::Any,
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(109)),
+                    ],
+                    lengths: &[],
+                    floors: &[Availability::new(1, 0, 0x7ffffffffff8, "sm_13")],
                 },
             ],
         }],
@@ -4794,16 +5370,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[309, 115, 310, 311],
-        accepted: TokenSet(571),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(571),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Filled(1),
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[Table {
@@ -4812,63 +5391,63 @@ pub(crate) static FORMS: [Form; 96] = [
             rows: &[
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(554)),
+                        Cell::Words(ModifierSet(554)),
                         Cell::Absent,
-                        Cell::Words(TokenSet(304)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(304)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
                         Cell::Any,
                         Cell::Absent,
-                        Cell::Words(TokenSet(125)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(125)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(198)),
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(198)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
-                },
-                Row {
-                    cells: &[
-                        Cell::Absent,
-                        Cell::Absent,
-                        Cell::Words(TokenSet(572)),
-                        Cell::Words(TokenSet(125)),
-                    ],
-                    lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
                         Cell::Absent,
-                        Cell::Words(TokenSet(125)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(ModifierSet(572)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                },
+                Row {
+                    cells: &[
+                        Cell::Absent,
+                        Cell::Absent,
+                        Cell::Words(ModifierSet(125)),
+                        Cell::Words(ModifierSet(121)),
+                    ],
+                    lengths: &[],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
@@ -4888,16 +5467,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[312, 115, 310, 311],
-        accepted: TokenSet(573),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(573),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Filled(1),
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[Table {
@@ -4907,38 +5489,38 @@ pub(crate) static FORMS: [Form; 96] = [
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(125)),
-                        Cell::Words(TokenSet(121)),
+                        Cell::Words(ModifierSet(125)),
+                        Cell::Words(ModifierSet(121)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
                     cells: &[
-                        Cell::Words(TokenSet(198)),
-                        Cell::Words(TokenSet(105)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(198)),
+                        Cell::Words(ModifierSet(105)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
                     cells: &[
                         Cell::Absent,
-                        Cell::Words(TokenSet(572)),
-                        Cell::Words(TokenSet(125)),
+                        Cell::Words(ModifierSet(572)),
+                        Cell::Words(ModifierSet(125)),
                     ],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
             ],
         }],
@@ -4958,14 +5540,17 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[312, 115, 64, 311],
-        accepted: TokenSet(573),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(573),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Filled(1), &[Floor::new(1, 4, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Filled(1),
+                &[Availability::new(1, 4, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[Table {
@@ -4973,14 +5558,14 @@ pub(crate) static FORMS: [Form; 96] = [
             operands: &[],
             rows: &[
                 Row {
-                    cells: &[Cell::Absent, Cell::Words(TokenSet(574))],
+                    cells: &[Cell::Absent, Cell::Words(ModifierSet(574))],
                     lengths: &[],
-                    floors: &[Floor::new(7, 8, 0x7fffff000000, "sm_90")],
+                    floors: &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
                 },
                 Row {
-                    cells: &[Cell::Any, Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Any, Cell::Words(ModifierSet(105))],
                     lengths: &[],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
@@ -5000,32 +5585,35 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 62, 68],
-        accepted: TokenSet(576),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(576),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Filled(1),
-                    &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Filled(1),
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x7fffffff0000, "sm_70")],
+                    &[Availability::new(8, 1, 0x7fffffff0000, "sm_70")],
                 ),
                 ptxas: false,
             },
@@ -5047,28 +5635,31 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 63, 68],
-        accepted: TokenSet(577),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(577),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -5090,26 +5681,26 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 218, 63, 68],
-        accepted: TokenSet(579),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(579),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::WIDEN),
-            Operand::new("rbits", 3, Within::Whole, Role::Use)
+            Operand::new("rbits", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
+                &[Availability::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -5130,21 +5721,24 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 64, 68],
-        accepted: TokenSet(580),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(580),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -5166,22 +5760,25 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 150, 218, 65, 68],
-        accepted: TokenSet(581),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(581),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(2),
-                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -5203,20 +5800,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 218, 65, 68],
-        accepted: TokenSet(582),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(582),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("rbits", 3, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("rbits", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
+                &[Availability::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -5237,25 +5834,28 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[315, 218, 243, 68],
-        accepted: TokenSet(584),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(584),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::Double)),
+                kind: RuleKind::Deny(Cond::Operand(1, OperandTest::NotF32Bits)),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(8, 1, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(8, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -5277,21 +5877,24 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[313, 218, 150, 243, 68],
-        accepted: TokenSet(585),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(585),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Filled(1),
-                    &[Floor::new(8, 6, 0x7ffffc000000, "sm_100")],
+                    &[Availability::new(8, 6, 0x7ffffc000000, "sm_100")],
                 ),
                 ptxas: false,
             },
@@ -5313,19 +5916,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 318, 68],
-        accepted: TokenSet(587),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(587),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(7, 8, 0x7fffff000000, "sm_90"),
-                    Floor::new(8, 1, 0x7fffff800000, "sm_89"),
+                    Availability::new(7, 8, 0x7fffff000000, "sm_90"),
+                    Availability::new(8, 1, 0x7fffff800000, "sm_89"),
                 ],
             ),
             ptxas: false,
@@ -5347,20 +5950,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 318, 63],
-        accepted: TokenSet(588),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(588),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(7, 8, 0x7fffff000000, "sm_90"),
-                    Floor::new(8, 1, 0x7fffff800000, "sm_89"),
+                    Availability::new(7, 8, 0x7fffff000000, "sm_90"),
+                    Availability::new(8, 1, 0x7fffff800000, "sm_89"),
                 ],
             ),
             ptxas: false,
@@ -5382,18 +5985,18 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 318, 65],
-        accepted: TokenSet(589),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(589),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(
+                &[Availability::new(
                     9,
                     1,
                     0x6db6d8000000,
@@ -5419,20 +6022,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 63, 318],
-        accepted: TokenSet(590),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(590),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(7, 8, 0x7fffff000000, "sm_90"),
-                    Floor::new(8, 1, 0x7fffff800000, "sm_89"),
+                    Availability::new(7, 8, 0x7fffff000000, "sm_90"),
+                    Availability::new(8, 1, 0x7fffff800000, "sm_89"),
                 ],
             ),
             ptxas: false,
@@ -5454,22 +6057,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 317, 319, 68],
-        accepted: TokenSet(592),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(592),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("rbits", 2, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Nesting::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("e", 1, Nesting::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("f", 1, Nesting::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("rbits", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
+                &[Availability::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -5490,19 +6093,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 320, 68],
-        accepted: TokenSet(594),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(594),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -5524,18 +6127,18 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 320, 321],
-        accepted: TokenSet(595),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(595),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(
+                &[Availability::new(
                     9,
                     1,
                     0x6db6d8000000,
@@ -5561,20 +6164,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 63, 320],
-        accepted: TokenSet(596),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(596),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -5596,22 +6199,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 317, 322, 68],
-        accepted: TokenSet(598),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(598),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("rbits", 2, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Nesting::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("e", 1, Nesting::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("f", 1, Nesting::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("rbits", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
+                &[Availability::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -5632,19 +6235,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 317, 150, 323, 68],
-        accepted: TokenSet(600),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(600),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -5666,18 +6269,18 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 323, 321],
-        accepted: TokenSet(601),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(601),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(
+                &[Availability::new(
                     9,
                     1,
                     0x6db6d8000000,
@@ -5703,20 +6306,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 150, 63, 323],
-        accepted: TokenSet(602),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(602),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -5738,22 +6341,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[314, 150, 317, 324, 68],
-        accepted: TokenSet(604),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(604),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(3)),
-            Operand::new("a", 1, Within::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("b", 1, Within::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("e", 1, Within::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("f", 1, Within::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("rbits", 2, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(3)),
+            Operand::new("a", 1, Nesting::Vector(0), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("b", 1, Nesting::Vector(1), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("e", 1, Nesting::Vector(2), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("f", 1, Nesting::Vector(3), Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("rbits", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::E4m3x4))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 7, 0x410000000, "sm_100a sm_103a")],
+                &[Availability::new(8, 7, 0x410000000, "sm_100a sm_103a")],
             ),
             ptxas: false,
         }],
@@ -5774,19 +6377,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[325, 218, 326, 68],
-        accepted: TokenSet(607),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(607),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -5808,20 +6411,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[325, 218, 326, 65],
-        accepted: TokenSet(608),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(608),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -5843,20 +6446,20 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[316, 65, 326],
-        accepted: TokenSet(609),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(609),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
-                    Floor::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
+                    Availability::new(8, 6, 0x90090000000, "sm_100a sm_110a sm_120a"),
+                    Availability::new(8, 8, 0x6db6d8000000, "sm_100f+ sm_110f+ sm_120f+"),
                 ],
             ),
             ptxas: false,
@@ -5878,23 +6481,23 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 150, 218, 327, 65, 328],
-        accepted: TokenSet(612),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(612),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::REG),
-            Operand::new("scale", 2, Within::Whole, Role::Use)
+            Operand::new("scale", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(
+                &[Availability::new(
                     9,
                     2,
                     0x6db6d8000000,
@@ -5920,22 +6523,22 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 327, 329, 68],
-        accepted: TokenSet(614),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(614),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Slot(5)),
-            Operand::new("scale", 3, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(5)),
+            Operand::new("scale", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(
+                &[Availability::new(
                     9,
                     1,
                     0x490490000000,
@@ -5961,23 +6564,23 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 317, 150, 327, 329, 65],
-        accepted: TokenSet(615),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(615),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::REG),
-            Operand::new("scale", 2, Within::Whole, Role::Use)
+            Operand::new("scale", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(
+                &[Availability::new(
                     9,
                     1,
                     0x490490000000,
@@ -6003,23 +6606,23 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: true,
         slots: &[316, 218, 150, 327, 65, 329],
-        accepted: TokenSet(615),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(615),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(4)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .mark(Marks::REG),
-            Operand::new("scale", 2, Within::Whole, Role::Use)
+            Operand::new("scale", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Ue8m0x2))
                 .mark(Marks::REG)
                 .iff(Cond::Filled(3)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(
+                &[Availability::new(
                     9,
                     1,
                     0x490490000000,
@@ -6045,21 +6648,24 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[152, 330, 331],
-        accepted: TokenSet(617),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(617),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::WIDEN),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::WIDEN),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffe0000, "sm_72")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 5, 0x7ffffffe0000, "sm_72")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -6074,31 +6680,34 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[152, 332, 331, 333],
-        accepted: TokenSet(619),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(619),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::WIDEN),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::WIDEN),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::WIDEN),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .mark(Marks::WIDEN),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 5, 0x7ffffffe0000, "sm_72")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 5, 0x7ffffffe0000, "sm_72")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(620)),
-                    &[Floor::new(6, 5, 0x7ffffffc0000, "sm_75")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(620)),
+                    &[Availability::new(6, 5, 0x7ffffffc0000, "sm_75")],
                 ),
                 ptxas: false,
             },
@@ -6115,15 +6724,18 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(621),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(621),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -6140,16 +6752,19 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(621),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(621),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("sh", 1, Within::Whole, Role::Symbol)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("sh", 1, Nesting::Whole, Role::Symbol)
                 .spaces(Spaces::Words(&[Modifier::Shared], false)),
-            Operand::new("b", 2, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("b", 2, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -6166,14 +6781,17 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(621),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(621),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(1)),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(1)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -6190,15 +6808,18 @@ pub(crate) static FORMS: [Form; 96] = [
         complete: true,
         ptxas: false,
         slots: &[334, 335],
-        accepted: TokenSet(621),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(621),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("var", 1, Within::Whole, Role::Symbol)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("var", 1, Nesting::Whole, Role::Symbol)
                 .spaces(Spaces::Words(&[Modifier::Shared], false)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 8, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 8, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 3] = [
@@ -16,11 +16,14 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[335],
-        accepted: TokenSet(552),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
+        accepted: ModifierSet(552),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 3, 0x7ffffffff800, "sm_52")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -38,20 +41,23 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[335],
-        accepted: TokenSet(552),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("a", 0, Within::Whole, Role::Use)
+        accepted: ModifierSet(552),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("a", 0, Nesting::Whole, Role::Use)
             .ty(TypeExpr::Slot(0))
             .mark(Marks::REG)
             .mark(Marks::EXACT)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 3, 0x7ffffffff800, "sm_52")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],
@@ -63,23 +69,26 @@ pub(crate) static FORMS: [Form; 3] = [
         complete: true,
         ptxas: false,
         slots: &[335],
-        accepted: TokenSet(552),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(552),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("ptr", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("size", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
-            Operand::new("immAlign", 2, Within::Whole, Role::Imm)
+            Operand::new("ptr", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("size", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("immAlign", 2, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(1, 8388608, 0),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 3, 0x7ffffffff800, "sm_52")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 3, 0x7ffffffff800, "sm_52")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Side,
+            kind: EffectKind::SideEffect,
         }],
         notes: &[],
         differences: &[],

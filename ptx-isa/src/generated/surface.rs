@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 8] = [
@@ -16,52 +16,55 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[336, 337, 277, 338, 339],
-        accepted: TokenSet(626),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(626),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
                 .mark(Marks::WIDEN)
                 .mark(Marks::LONGER)
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Use)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
                 ]))
                 .mark(Marks::LONGER),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(193)),
-                    Cond::Holds(3, TokenSet(75)),
+                    Cond::Holds(2, ModifierSet(193)),
+                    Cond::Holds(3, ModifierSet(75)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(629)),
-                    &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(629)),
+                    &[Availability::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -81,21 +84,21 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[340, 279, 277, 341, 339],
-        accepted: TokenSet(631),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(631),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
-            Operand::new("b", 0, Within::Bracket(1), Role::Use)
+            Operand::new("b", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("c", 1, Within::Whole, Role::Use)
+            Operand::new("c", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
                 .mark(Marks::WIDEN)
@@ -104,19 +107,22 @@ pub(crate) static FORMS: [Form; 8] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(193)),
-                    Cond::Holds(3, TokenSet(75)),
+                    Cond::Holds(2, ModifierSet(193)),
+                    Cond::Holds(3, ModifierSet(75)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -136,20 +142,20 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[342, 279, 277, 341, 339],
-        accepted: TokenSet(633),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(633),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
-            Operand::new("b", 0, Within::Bracket(1), Role::Use)
+            Operand::new("b", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("c", 1, Within::Whole, Role::Use)
+            Operand::new("c", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
                 .mark(Marks::WIDEN)
@@ -158,19 +164,22 @@ pub(crate) static FORMS: [Form; 8] = [
         rules: &[
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(2, TokenSet(193)),
-                    Cond::Holds(3, TokenSet(75)),
+                    Cond::Holds(2, ModifierSet(193)),
+                    Cond::Holds(3, ModifierSet(75)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -190,21 +199,21 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[340, 277, 38, 339],
-        accepted: TokenSet(634),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(634),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
-            Operand::new("b", 0, Within::Bracket(1), Role::Use)
+            Operand::new("b", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("c", 1, Within::Whole, Role::Use)
+            Operand::new("c", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Slot(1))
                 .mark(Marks::WIDEN)
@@ -212,13 +221,16 @@ pub(crate) static FORMS: [Form; 8] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -238,23 +250,23 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: true,
         slots: &[343, 279, 277, 38, 339],
-        accepted: TokenSet(635),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(635),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
                 .access(Access::Write),
-            Operand::new("b", 0, Within::Bracket(1), Role::Use)
+            Operand::new("b", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("c", 1, Within::Whole, Role::Use)
+            Operand::new("c", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Slot(2))
                 .mark(Marks::WIDEN)
@@ -262,13 +274,16 @@ pub(crate) static FORMS: [Form; 8] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -288,61 +303,67 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[344, 340, 345, 339],
-        accepted: TokenSet(638),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(638),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
-                .access(Access::Atomic),
-            Operand::new("b", 0, Within::Bracket(1), Role::Use)
+                .access(Access::ReadModifyWrite),
+            Operand::new("b", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(49)), 1),
-                    (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(51)), 4),
+                    (Cond::Holds(1, ModifierSet(49)), 1),
+                    (Cond::Holds(1, ModifierSet(50)), 2),
+                    (Cond::Holds(1, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("c", 1, Within::Whole, Role::Use)
+            Operand::new("c", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::WIDEN),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(156)),
-                    Cond::Holds(2, TokenSet(27)),
+                    Cond::Holds(0, ModifierSet(156)),
+                    Cond::Holds(2, ModifierSet(27)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(241)), Cond::Holds(0, TokenSet(32))]),
-                    &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(2, ModifierSet(241)),
+                        Cond::Holds(0, ModifierSet(32)),
+                    ]),
+                    &[Availability::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(131)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(27))),
+                    Cond::Holds(0, ModifierSet(131)),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(27))),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(28)),
-                    Cond::Not(&Cond::Holds(2, TokenSet(508))),
+                    Cond::Holds(0, ModifierSet(28)),
+                    Cond::Not(&Cond::Holds(2, ModifierSet(508))),
                 ),
                 ptxas: true,
             },
@@ -355,11 +376,11 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Relaxed)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Gpu)),
             },
         ],
         notes: &[],
@@ -372,51 +393,57 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[344, 340, 346, 339],
-        accepted: TokenSet(640),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(640),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("a", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::SURFACE)
-                .access(Access::Atomic),
-            Operand::new("b", 0, Within::Bracket(1), Role::Use)
+                .access(Access::ReadModifyWrite),
+            Operand::new("b", 0, Nesting::Bracket(1), Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(49)), 1),
-                    (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(51)), 4),
+                    (Cond::Holds(1, ModifierSet(49)), 1),
+                    (Cond::Holds(1, ModifierSet(50)), 2),
+                    (Cond::Holds(1, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("c", 1, Within::Whole, Role::Use)
+            Operand::new("c", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::WIDEN),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Always, Cond::Holds(2, TokenSet(36))),
+                kind: RuleKind::Require(Cond::Always, Cond::Holds(2, ModifierSet(36))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(641)),
-                    Cond::Holds(2, TokenSet(27)),
+                    Cond::Holds(0, ModifierSet(641)),
+                    Cond::Holds(2, ModifierSet(27)),
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::All(&[Cond::Holds(2, TokenSet(642)), Cond::Holds(0, TokenSet(32))]),
-                    &[Floor::new(8, 1, 0x7ffffffffc00, "sm_50")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::All(&[
+                        Cond::Holds(2, ModifierSet(642)),
+                        Cond::Holds(0, ModifierSet(32)),
+                    ]),
+                    &[Availability::new(8, 1, 0x7ffffffffc00, "sm_50")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(0, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -429,11 +456,11 @@ pub(crate) static FORMS: [Form; 8] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Order(Word::Fixed(Modifier::Relaxed)),
+                kind: EffectKind::Order(ModifierSource::Fixed(Modifier::Relaxed)),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Scope(Word::Fixed(Modifier::Gpu)),
+                kind: EffectKind::Scope(ModifierSource::Fixed(Modifier::Gpu)),
             },
         ],
         notes: &[],
@@ -446,21 +473,24 @@ pub(crate) static FORMS: [Form; 8] = [
         complete: true,
         ptxas: false,
         slots: &[347, 38],
-        accepted: TokenSet(644),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(644),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::SURFACE),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr).mark(Marks::SURFACE),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 37] = [
@@ -16,30 +16,30 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 49, 50, 284, 38],
-        accepted: TokenSet(645),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(645),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("dst", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(3))
                 .size(Size::Fixed(4)),
-            Operand::new("nCols", 1, Within::Whole, Role::Use)
+            Operand::new("nCols", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -49,11 +49,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
         ],
         notes: &[],
@@ -66,27 +66,27 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 49, 50, 38],
-        accepted: TokenSet(646),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(646),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Whole, Role::Use)
+            Operand::new("taddr", 0, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::TMEM),
-            Operand::new("nCols", 1, Within::Whole, Role::Use)
+            Operand::new("nCols", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .range(32, 512, 32),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -96,11 +96,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
         ],
         notes: &[],
@@ -113,20 +113,20 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 49, 50],
-        accepted: TokenSet(647),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(647),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -136,11 +136,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Side,
+                kind: EffectKind::SideEffect,
             },
         ],
         notes: &[],
@@ -153,26 +153,26 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 349, 350, 351, 38],
-        accepted: TokenSet(651),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(651),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::PLAIN),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LAX)
                 .access(Access::Read),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                 ],
             ),
             ptxas: false,
@@ -182,107 +182,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(408))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(409))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(410))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(653))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(654))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(655))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(656))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(408))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(409))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(410))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(653))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(654))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(655))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -291,11 +291,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -308,27 +308,27 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 352, 350, 351, 38],
-        accepted: TokenSet(661),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(661),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::PLAIN),
-            Operand::new("taddr", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LAX)
                 .access(Access::Read),
-            Operand::new("immHalfSplitoff", 2, Within::Whole, Role::Imm),
+            Operand::new("immHalfSplitoff", 2, Nesting::Whole, Role::Imm),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                 ],
             ),
             ptxas: false,
@@ -338,42 +338,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -382,11 +382,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -399,26 +399,31 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 353, 350, 354, 144, 142, 68],
-        accepted: TokenSet(663),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(663),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::PLAIN),
-            Operand::new("redval", 1, Within::Whole, Role::Def)
+            Operand::new("redval", 1, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 2, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
                 .access(Access::Read),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+                &[Availability::new(
+                    8,
+                    8,
+                    0x1b6c0000000,
+                    "sm_110a sm_103f+ sm_110f+",
+                )],
             ),
             ptxas: false,
         }],
@@ -427,37 +432,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -466,11 +471,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -483,27 +488,32 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 355, 350, 354, 144, 142, 68],
-        accepted: TokenSet(664),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(664),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::PLAIN),
-            Operand::new("redval", 1, Within::Whole, Role::Def)
+            Operand::new("redval", 1, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 2, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
                 .access(Access::Read),
-            Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
+            Operand::new("immHalfSplitoff", 3, Nesting::Whole, Role::Imm),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+                &[Availability::new(
+                    8,
+                    8,
+                    0x1b6c0000000,
+                    "sm_110a sm_103f+ sm_110f+",
+                )],
             ),
             ptxas: false,
         }],
@@ -512,37 +522,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -551,11 +561,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -568,26 +578,31 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 353, 350, 354, 81],
-        accepted: TokenSet(665),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(665),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::PLAIN),
-            Operand::new("redval", 1, Within::Whole, Role::Def)
+            Operand::new("redval", 1, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 2, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
                 .access(Access::Read),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+                &[Availability::new(
+                    8,
+                    8,
+                    0x1b6c0000000,
+                    "sm_110a sm_103f+ sm_110f+",
+                )],
             ),
             ptxas: false,
         }],
@@ -596,37 +611,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -635,11 +650,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -652,27 +667,32 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 355, 350, 354, 81],
-        accepted: TokenSet(666),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(666),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::PLAIN),
-            Operand::new("redval", 1, Within::Whole, Role::Def)
+            Operand::new("redval", 1, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1)),
-            Operand::new("taddr", 2, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 2, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
                 .access(Access::Read),
-            Operand::new("immHalfSplitoff", 3, Within::Whole, Role::Imm),
+            Operand::new("immHalfSplitoff", 3, Nesting::Whole, Role::Imm),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
-                &[Floor::new(8, 8, 0x1b6c0000000, "sm_110a sm_103f+ sm_110f+")],
+                &[Availability::new(
+                    8,
+                    8,
+                    0x1b6c0000000,
+                    "sm_110a sm_103f+ sm_110f+",
+                )],
             ),
             ptxas: false,
         }],
@@ -681,37 +701,37 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -720,11 +740,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -737,14 +757,14 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 349, 350, 356, 38],
-        accepted: TokenSet(668),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(668),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
                 .access(Access::Write),
-            Operand::new("r", 1, Within::Whole, Role::Use)
+            Operand::new("r", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
@@ -752,11 +772,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                 ],
             ),
             ptxas: false,
@@ -766,107 +786,107 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(652)), Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(652)), Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(408))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(409))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(410))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(653))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(654))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(655))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(658)), Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(658)), Cell::Words(ModifierSet(656))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(408))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(409))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(410))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(653))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(654))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(659)), Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(659)), Cell::Words(ModifierSet(655))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -875,11 +895,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -892,15 +912,15 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 352, 350, 356, 38],
-        accepted: TokenSet(669),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(669),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
                 .access(Access::Write),
-            Operand::new("immHalfSplitoff", 1, Within::Whole, Role::Imm),
-            Operand::new("r", 2, Within::Whole, Role::Use)
+            Operand::new("immHalfSplitoff", 1, Nesting::Whole, Role::Imm),
+            Operand::new("r", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
@@ -908,11 +928,11 @@ pub(crate) static FORMS: [Form; 37] = [
                 .mark(Marks::PLAIN),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                 ],
             ),
             ptxas: false,
@@ -922,42 +942,42 @@ pub(crate) static FORMS: [Form; 37] = [
             operands: &[2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(408))],
+                    cells: &[Cell::Words(ModifierSet(408))],
                     lengths: &[&[1]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(409))],
+                    cells: &[Cell::Words(ModifierSet(409))],
                     lengths: &[&[2]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(410))],
+                    cells: &[Cell::Words(ModifierSet(410))],
                     lengths: &[&[4]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(653))],
+                    cells: &[Cell::Words(ModifierSet(653))],
                     lengths: &[&[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(654))],
+                    cells: &[Cell::Words(ModifierSet(654))],
                     lengths: &[&[16]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(655))],
+                    cells: &[Cell::Words(ModifierSet(655))],
                     lengths: &[&[32]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(656))],
+                    cells: &[Cell::Words(ModifierSet(656))],
                     lengths: &[&[64]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(657))],
+                    cells: &[Cell::Words(ModifierSet(657))],
                     lengths: &[&[128]],
                     floors: &[],
                 },
@@ -966,11 +986,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
         ],
         notes: &[],
@@ -983,15 +1003,15 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50],
-        accepted: TokenSet(153),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(153),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                 ],
             ),
             ptxas: false,
@@ -1000,11 +1020,11 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warp),
+                kind: EffectKind::Converge(ConvergenceScope::Warp),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Wait),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Wait),
             },
         ],
         notes: &[],
@@ -1017,20 +1037,20 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 357, 358, 359, 360],
-        accepted: TokenSet(672),
-        ignored: TokenSet(406),
+        accepted: ModifierSet(672),
+        ignored: ModifierSet(406),
         operands: &[
-            Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("taddr", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::LAX)
                 .access(Access::Write),
-            Operand::new("s-desc", 1, Within::Whole, Role::Use)
+            Operand::new("s-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
@@ -1043,28 +1063,28 @@ pub(crate) static FORMS: [Form; 37] = [
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(673)),
-                    Cond::Holds(2, TokenSet(674)),
+                    Cond::Holds(1, ModifierSet(673)),
+                    Cond::Holds(2, ModifierSet(674)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(1, TokenSet(675)),
-                    Cond::Holds(2, TokenSet(676)),
+                    Cond::Holds(1, ModifierSet(675)),
+                    Cond::Holds(2, ModifierSet(676)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, TokenSet(677))),
+                kind: RuleKind::Require(Cond::Filled(2), Cond::Holds(1, ModifierSet(677))),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1074,7 +1094,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1099,21 +1119,26 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 361],
-        accepted: TokenSet(679),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("taddr", 0, Within::Bracket(0), Role::Addr)
+        accepted: ModifierSet(679),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("taddr", 0, Nesting::Bracket(0), Role::Addr)
             .mark(Marks::TMEM)
             .mark(Marks::LAX)
-            .access(Access::Update)],
+            .access(Access::ReadWrite)],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                    &[Availability::new(
+                        8,
+                        6,
+                        0x10490000000,
+                        "sm_100a sm_103a sm_110a",
+                    )],
                 ),
                 ptxas: false,
             },
@@ -1122,7 +1147,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1139,34 +1164,34 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 362, 363],
-        accepted: TokenSet(682),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(682),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(683)), 4),
-                    (Cond::Holds(0, TokenSet(684)), 8),
+                    (Cond::Holds(0, ModifierSet(683)), 4),
+                    (Cond::Holds(0, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 6, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 6, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
@@ -1174,30 +1199,30 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, ModifierSet(362)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(6, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x10000000, "sm_100a"),
-                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
+                        Availability::new(8, 6, 0x10000000, "sm_100a"),
+                        Availability::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1207,7 +1232,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1234,70 +1259,73 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 362, 364, 363],
-        accepted: TokenSet(686),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(686),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(683)), 4),
-                    (Cond::Holds(0, TokenSet(684)), 8),
+                    (Cond::Holds(0, ModifierSet(683)), 4),
+                    (Cond::Holds(0, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 6, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 6, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(687))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(2),
+                    Cond::Holds(3, ModifierSet(687)),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(6, OperandTest::Present),
-                    Cond::Holds(1, TokenSet(362)),
+                    Cond::Holds(1, ModifierSet(362)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(6, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x10000000, "sm_100a"),
-                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
+                        Availability::new(8, 6, 0x10000000, "sm_100a"),
+                        Availability::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1307,7 +1335,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1334,93 +1362,104 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 365, 209, 366, 363],
-        accepted: TokenSet(690),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(690),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-A-tmem", 4, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("scale-B-tmem", 5, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-B-tmem", 5, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(379)),
-                    Cond::Holds(1, TokenSet(378)),
+                    Cond::Holds(3, ModifierSet(379)),
+                    Cond::Holds(1, ModifierSet(378)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(374)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, ModifierSet(374)),
+                    Cond::Holds(1, ModifierSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(376)), Cond::Holds(3, TokenSet(691))]),
-                    Cond::Holds(1, TokenSet(375)),
+                    Cond::Any(&[
+                        Cond::Holds(3, ModifierSet(376)),
+                        Cond::Holds(3, ModifierSet(691)),
+                    ]),
+                    Cond::Holds(1, ModifierSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(375)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, ModifierSet(375)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(375)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(375)),
+                    &[Availability::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(379)),
-                        Cond::Holds(3, TokenSet(374)),
-                        Cond::Holds(3, TokenSet(376)),
+                        Cond::Holds(3, ModifierSet(379)),
+                        Cond::Holds(3, ModifierSet(374)),
+                        Cond::Holds(3, ModifierSet(376)),
                     ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                    &[Availability::new(
+                        8,
+                        6,
+                        0x10490000000,
+                        "sm_100a sm_103a sm_110a",
+                    )],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(691)), Cond::Holds(3, TokenSet(692))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(3, ModifierSet(691)),
+                        Cond::Holds(3, ModifierSet(692)),
+                    ]),
+                    &[Availability::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1429,7 +1468,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1456,94 +1495,105 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 365, 209, 366, 363],
-        accepted: TokenSet(690),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(690),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 4, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-A-tmem", 4, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("scale-B-tmem", 5, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-B-tmem", 5, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(379)),
-                    Cond::Holds(1, TokenSet(378)),
+                    Cond::Holds(3, ModifierSet(379)),
+                    Cond::Holds(1, ModifierSet(378)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(3, TokenSet(374)),
-                    Cond::Holds(1, TokenSet(366)),
+                    Cond::Holds(3, ModifierSet(374)),
+                    Cond::Holds(1, ModifierSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(376)), Cond::Holds(3, TokenSet(691))]),
-                    Cond::Holds(1, TokenSet(375)),
+                    Cond::Any(&[
+                        Cond::Holds(3, ModifierSet(376)),
+                        Cond::Holds(3, ModifierSet(691)),
+                    ]),
+                    Cond::Holds(1, ModifierSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(1, TokenSet(375)), Cond::Filled(3)),
+                kind: RuleKind::Require(Cond::Holds(1, ModifierSet(375)), Cond::Filled(3)),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(375)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(375)),
+                    &[Availability::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(3, TokenSet(379)),
-                        Cond::Holds(3, TokenSet(374)),
-                        Cond::Holds(3, TokenSet(376)),
+                        Cond::Holds(3, ModifierSet(379)),
+                        Cond::Holds(3, ModifierSet(374)),
+                        Cond::Holds(3, ModifierSet(376)),
                     ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                    &[Availability::new(
+                        8,
+                        6,
+                        0x10490000000,
+                        "sm_100a sm_103a sm_110a",
+                    )],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(3, TokenSet(691)), Cond::Holds(3, TokenSet(692))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(3, ModifierSet(691)),
+                        Cond::Holds(3, ModifierSet(692)),
+                    ]),
+                    &[Availability::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1552,7 +1602,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1579,56 +1629,56 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 367, 363],
-        accepted: TokenSet(694),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(694),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(683)), 4),
-                    (Cond::Holds(0, TokenSet(684)), 8),
+                    (Cond::Holds(0, ModifierSet(683)), 4),
+                    (Cond::Holds(0, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 6, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 6, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -1637,7 +1687,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1664,61 +1714,64 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 367, 364, 363],
-        accepted: TokenSet(695),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(695),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 4, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(683)), 4),
-                    (Cond::Holds(0, TokenSet(684)), 8),
+                    (Cond::Holds(0, ModifierSet(683)), 4),
+                    (Cond::Holds(0, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 6, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 6, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(2), Cond::Holds(3, TokenSet(687))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(2),
+                    Cond::Holds(3, ModifierSet(687)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -1727,7 +1780,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1754,37 +1807,37 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 362, 363],
-        accepted: TokenSet(696),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(696),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(683)), 4),
-                    (Cond::Holds(1, TokenSet(684)), 8),
+                    (Cond::Holds(1, ModifierSet(683)), 4),
+                    (Cond::Holds(1, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 7, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 7, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
@@ -1792,30 +1845,30 @@ pub(crate) static FORMS: [Form; 37] = [
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, ModifierSet(362)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(7, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x10000000, "sm_100a"),
-                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
+                        Availability::new(8, 6, 0x10000000, "sm_100a"),
+                        Availability::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1825,7 +1878,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1852,73 +1905,76 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 362, 364, 363],
-        accepted: TokenSet(697),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(697),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(683)), 4),
-                    (Cond::Holds(1, TokenSet(684)), 8),
+                    (Cond::Holds(1, ModifierSet(683)), 4),
+                    (Cond::Holds(1, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 7, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 7, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(687))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(3),
+                    Cond::Holds(4, ModifierSet(687)),
+                ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
-                    Cond::Holds(2, TokenSet(362)),
+                    Cond::Holds(2, ModifierSet(362)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(7, OperandTest::Present),
                     &[
-                        Floor::new(8, 6, 0x10000000, "sm_100a"),
-                        Floor::new(8, 8, 0x3618000000, "sm_100f+"),
+                        Availability::new(8, 6, 0x10000000, "sm_100a"),
+                        Availability::new(8, 8, 0x3618000000, "sm_100f+"),
                     ],
                 ),
                 ptxas: false,
@@ -1928,7 +1984,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -1955,103 +2011,119 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 365, 209, 366, 363],
-        accepted: TokenSet(698),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(698),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-A-tmem", 5, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-B-tmem", 6, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 7, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(379)),
-                    Cond::Holds(2, TokenSet(378)),
+                    Cond::Holds(4, ModifierSet(379)),
+                    Cond::Holds(2, ModifierSet(378)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(374)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, ModifierSet(374)),
+                    Cond::Holds(2, ModifierSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(376)), Cond::Holds(4, TokenSet(691))]),
-                    Cond::Holds(2, TokenSet(375)),
+                    Cond::Any(&[
+                        Cond::Holds(4, ModifierSet(376)),
+                        Cond::Holds(4, ModifierSet(691)),
+                    ]),
+                    Cond::Holds(2, ModifierSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(375)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, ModifierSet(375)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(375)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(375)),
+                    &[Availability::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(366)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(366)),
+                    &[Availability::new(
+                        8,
+                        6,
+                        0x10490000000,
+                        "sm_100a sm_103a sm_110a",
+                    )],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(379)),
-                        Cond::Holds(4, TokenSet(374)),
-                        Cond::Holds(4, TokenSet(376)),
+                        Cond::Holds(4, ModifierSet(379)),
+                        Cond::Holds(4, ModifierSet(374)),
+                        Cond::Holds(4, ModifierSet(376)),
                     ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                    &[Availability::new(
+                        8,
+                        6,
+                        0x10490000000,
+                        "sm_100a sm_103a sm_110a",
+                    )],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(691)), Cond::Holds(4, TokenSet(692))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(4, ModifierSet(691)),
+                        Cond::Holds(4, ModifierSet(692)),
+                    ]),
+                    &[Availability::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2060,7 +2132,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2087,104 +2159,120 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 365, 209, 366, 363],
-        accepted: TokenSet(698),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(698),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-A-tmem", 5, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-A-tmem", 5, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("scale-B-tmem", 6, Within::Bracket(0), Role::Addr)
+            Operand::new("scale-B-tmem", 6, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("enable-input-d", 7, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 7, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(379)),
-                    Cond::Holds(2, TokenSet(378)),
+                    Cond::Holds(4, ModifierSet(379)),
+                    Cond::Holds(2, ModifierSet(378)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(4, TokenSet(374)),
-                    Cond::Holds(2, TokenSet(366)),
+                    Cond::Holds(4, ModifierSet(374)),
+                    Cond::Holds(2, ModifierSet(366)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(376)), Cond::Holds(4, TokenSet(691))]),
-                    Cond::Holds(2, TokenSet(375)),
+                    Cond::Any(&[
+                        Cond::Holds(4, ModifierSet(376)),
+                        Cond::Holds(4, ModifierSet(691)),
+                    ]),
+                    Cond::Holds(2, ModifierSet(375)),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Require(Cond::Holds(2, TokenSet(375)), Cond::Filled(4)),
+                kind: RuleKind::Require(Cond::Holds(2, ModifierSet(375)), Cond::Filled(4)),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(375)),
-                    &[Floor::new(8, 7, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(375)),
+                    &[Availability::new(8, 7, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(366)),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(366)),
+                    &[Availability::new(
+                        8,
+                        6,
+                        0x10490000000,
+                        "sm_100a sm_103a sm_110a",
+                    )],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::Holds(4, TokenSet(379)),
-                        Cond::Holds(4, TokenSet(374)),
-                        Cond::Holds(4, TokenSet(376)),
+                        Cond::Holds(4, ModifierSet(379)),
+                        Cond::Holds(4, ModifierSet(374)),
+                        Cond::Holds(4, ModifierSet(376)),
                     ]),
-                    &[Floor::new(8, 6, 0x10490000000, "sm_100a sm_103a sm_110a")],
+                    &[Availability::new(
+                        8,
+                        6,
+                        0x10490000000,
+                        "sm_100a sm_103a sm_110a",
+                    )],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Any(&[Cond::Holds(4, TokenSet(691)), Cond::Holds(4, TokenSet(692))]),
-                    &[Floor::new(8, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Any(&[
+                        Cond::Holds(4, ModifierSet(691)),
+                        Cond::Holds(4, ModifierSet(692)),
+                    ]),
+                    &[Availability::new(8, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -2193,7 +2281,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2220,59 +2308,59 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 367, 363],
-        accepted: TokenSet(699),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(699),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(683)), 4),
-                    (Cond::Holds(1, TokenSet(684)), 8),
+                    (Cond::Holds(1, ModifierSet(683)), 4),
+                    (Cond::Holds(1, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 7, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 7, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -2288,7 +2376,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2315,64 +2403,67 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 348, 367, 364, 363],
-        accepted: TokenSet(700),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(700),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("disable-output-lane", 5, Within::Whole, Role::Use)
+            Operand::new("disable-output-lane", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(683)), 4),
-                    (Cond::Holds(1, TokenSet(684)), 8),
+                    (Cond::Holds(1, ModifierSet(683)), 4),
+                    (Cond::Holds(1, ModifierSet(684)), 8),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("enable-input-d", 6, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 6, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("scale-input-d", 7, Within::Whole, Role::Imm)
+            Operand::new("scale-input-d", 7, Nesting::Whole, Role::Imm)
                 .optional()
                 .range(0, 15, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Deny(Cond::All(&[Cond::Filled(3), Cond::Holds(4, TokenSet(687))])),
+                kind: RuleKind::Deny(Cond::All(&[
+                    Cond::Filled(3),
+                    Cond::Holds(4, ModifierSet(687)),
+                ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -2388,7 +2479,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2415,39 +2506,39 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 362, 370],
-        accepted: TokenSet(702),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(702),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -2457,7 +2548,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2482,40 +2573,40 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 362, 370],
-        accepted: TokenSet(702),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(702),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -2525,7 +2616,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2550,47 +2641,47 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 371, 370],
-        accepted: TokenSet(703),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(703),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -2599,7 +2690,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2624,48 +2715,48 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[369, 371, 370],
-        accepted: TokenSet(703),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(703),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("idesc", 3, Within::Whole, Role::Use)
+            Operand::new("idesc", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 4, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 5, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -2674,7 +2765,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2699,42 +2790,42 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 362, 370],
-        accepted: TokenSet(704),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(704),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 6, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -2744,7 +2835,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2769,43 +2860,43 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 362, 370],
-        accepted: TokenSet(704),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(704),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 6, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -2815,7 +2906,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2840,50 +2931,50 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 371, 370],
-        accepted: TokenSet(705),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(705),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+                .access(Access::ReadWrite),
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 6, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -2892,7 +2983,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2917,51 +3008,51 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[368, 369, 371, 370],
-        accepted: TokenSet(705),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(705),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d-tmem", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("d-tmem", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
-                .access(Access::Update),
-            Operand::new("a-tmem", 1, Within::Bracket(0), Role::Addr)
+                .access(Access::ReadWrite),
+            Operand::new("a-tmem", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .mark(Marks::UNIFIED)
                 .access(Access::Read),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta-tmem", 3, Within::Bracket(0), Role::Addr)
+            Operand::new("sp-meta-tmem", 3, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TMEM)
                 .access(Access::Read),
-            Operand::new("idesc", 4, Within::Whole, Role::Use)
+            Operand::new("idesc", 4, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("enable-input-d", 5, Within::Whole, Role::Use)
+            Operand::new("enable-input-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("zero-column-mask-desc", 6, Within::Whole, Role::Use)
+            Operand::new("zero-column-mask-desc", 6, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U64)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(1, true),
+                kind: RuleKind::MustAgree(1, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
-                    &[Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
+                    &[Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a")],
                 ),
                 ptxas: false,
             },
@@ -2970,7 +3061,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Start),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
@@ -2995,15 +3086,15 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                 ],
             ),
             ptxas: false,
@@ -3023,15 +3114,15 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[],
-        accepted: TokenSet(9),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(9),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                    Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                    Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                    Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                 ],
             ),
             ptxas: false,
@@ -3051,18 +3142,18 @@ pub(crate) static FORMS: [Form; 37] = [
         complete: true,
         ptxas: false,
         slots: &[348, 372, 186, 10, 44],
-        accepted: TokenSet(707),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(707),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("mbar", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("mbar", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::MBARRIER)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
-                .access(Access::Atomic)
+                .access(Access::ReadModifyWrite)
                 .spaces(Spaces::Slot(2))
                 .align(8)
                 .size(Size::Fixed(8)),
-            Operand::new("ctaMask", 1, Within::Whole, Role::Use)
+            Operand::new("ctaMask", 1, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::B16))
                 .mark(Marks::REG)
@@ -3070,15 +3161,15 @@ pub(crate) static FORMS: [Form; 37] = [
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Same(0, true),
+                kind: RuleKind::MustAgree(0, true),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Always,
                     &[
-                        Floor::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
-                        Floor::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
+                        Availability::new(8, 6, 0x10090000000, "sm_100a sm_110a"),
+                        Availability::new(8, 8, 0x1b6d8000000, "sm_100f+ sm_110f+"),
                     ],
                 ),
                 ptxas: false,
@@ -3088,7 +3179,7 @@ pub(crate) static FORMS: [Form; 37] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Tcgen05, Step::Commit),
+                kind: EffectKind::Async(Completion::Tcgen05, AsyncPhase::Commit),
             },
             Effect {
                 when: Cond::Always,

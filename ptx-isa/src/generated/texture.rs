@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 14] = [
@@ -16,51 +16,51 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(711),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(711),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("e", 2, Within::Whole, Role::Use)
+            Operand::new("e", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 3, Within::Whole, Role::Use)
+            Operand::new("f", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -68,35 +68,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -104,91 +104,94 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(3, OperandTest::Present),
-                    &[Floor::new(1, 5, 0x7fffffffffff, "")],
+                    &[Availability::new(1, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(632)),
-                    &[Floor::new(2, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(632)),
+                    &[Availability::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(716)),
-                    &[Floor::new(3, 0, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(716)),
+                    &[Availability::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(713)),
-                    &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(713)),
+                    &[Availability::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(121)),
-                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(121)),
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, ModifierSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -209,51 +212,51 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(720),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(720),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
                 .mark(Marks::PLAIN),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("e", 2, Within::Whole, Role::Use)
+            Operand::new("e", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 3, Within::Whole, Role::Use)
+            Operand::new("f", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -261,35 +264,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -297,90 +300,96 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 0, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 0, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(3, OperandTest::Present),
-                    &[Floor::new(1, 5, 0x7fffffffffff, "")],
+                    &[Availability::new(1, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(632)),
-                    &[Floor::new(2, 3, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(632)),
+                    &[Availability::new(2, 3, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(716)),
-                    &[Floor::new(3, 0, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(716)),
+                    &[Availability::new(3, 0, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(713)),
-                    &[Floor::new(3, 0, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(713)),
+                    &[Availability::new(3, 0, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, ModifierSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -399,51 +408,51 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(711),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(711),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("e", 2, Within::Whole, Role::Use)
+            Operand::new("e", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 3, Within::Whole, Role::Use)
+            Operand::new("f", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -451,35 +460,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -487,63 +496,66 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(121)),
-                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(121)),
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, ModifierSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -564,51 +576,51 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(720),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(720),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
                 .mark(Marks::PLAIN),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("e", 2, Within::Whole, Role::Use)
+            Operand::new("e", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 3, Within::Whole, Role::Use)
+            Operand::new("f", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -616,35 +628,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(6, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -652,62 +664,68 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(716)),
+                    Cond::Holds(0, ModifierSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -726,55 +744,55 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(711),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(711),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("lod", 2, Within::Whole, Role::Use)
+            Operand::new("lod", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Fixed(1))
                 .mark(Marks::LONGER),
-            Operand::new("e", 3, Within::Whole, Role::Use)
+            Operand::new("e", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 4, Within::Whole, Role::Use)
+            Operand::new("f", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -782,35 +800,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -818,67 +836,70 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(121)),
-                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(121)),
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(6, OperandTest::Present),
                         Cond::Operand(7, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
+                kind: RuleKind::Deny(Cond::Holds(0, ModifierSet(717))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Holds(0, ModifierSet(51)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -893,7 +914,7 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -914,55 +935,55 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(720),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(720),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
                 .mark(Marks::PLAIN),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("lod", 2, Within::Whole, Role::Use)
+            Operand::new("lod", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Fixed(1))
                 .mark(Marks::LONGER),
-            Operand::new("e", 3, Within::Whole, Role::Use)
+            Operand::new("e", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 4, Within::Whole, Role::Use)
+            Operand::new("f", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -970,35 +991,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(7, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -1006,60 +1027,63 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(6, OperandTest::Present),
                         Cond::Operand(7, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
+                kind: RuleKind::Deny(Cond::Holds(0, ModifierSet(717))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(51)),
+                    Cond::Holds(0, ModifierSet(51)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1074,13 +1098,16 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1099,77 +1126,77 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 112, 374, 375],
-        accepted: TokenSet(711),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(711),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("dPdx", 2, Within::Whole, Role::Use)
+            Operand::new("dPdx", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("dPdy", 3, Within::Whole, Role::Use)
+            Operand::new("dPdy", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Use)
+            Operand::new("f", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -1177,35 +1204,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -1213,67 +1240,70 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(2, TokenSet(121)),
-                    &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(2, ModifierSet(121)),
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(7, OperandTest::Present),
                         Cond::Operand(8, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
+                kind: RuleKind::Deny(Cond::Holds(0, ModifierSet(717))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(721)),
+                    Cond::Holds(0, ModifierSet(721)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1290,9 +1320,9 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(722)),
+                    Cond::Holds(0, ModifierSet(722)),
                     Cond::Operand(4, OperandTest::Integer),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ])),
                 ptxas: true,
             },
@@ -1300,7 +1330,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(7, OperandTest::Present),
                     Cond::Operand(8, OperandTest::Present),
-                    Cond::Holds(0, TokenSet(723)),
+                    Cond::Holds(0, ModifierSet(723)),
                 ])),
                 ptxas: true,
             },
@@ -1320,77 +1350,77 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[373, 376, 63, 375],
-        accepted: TokenSet(720),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(720),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(2))
                 .length(Length::Fixed(2))
                 .mark(Marks::PLAIN),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(627)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
-                    (Cond::Holds(0, TokenSet(714)), 4),
-                    (Cond::Holds(0, TokenSet(715)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(627)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(714)), 4),
+                    (Cond::Holds(0, ModifierSet(715)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("dPdx", 2, Within::Whole, Role::Use)
+            Operand::new("dPdx", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("dPdy", 3, Within::Whole, Role::Use)
+            Operand::new("dPdy", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(51)), 4),
-                    (Cond::Holds(0, TokenSet(712)), 4),
-                    (Cond::Holds(0, TokenSet(713)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(712)), 4),
+                    (Cond::Holds(0, ModifierSet(713)), 4),
                 ]))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("e", 4, Within::Whole, Role::Use)
+            Operand::new("e", 4, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(0, TokenSet(49)), 1),
-                    (Cond::Holds(0, TokenSet(627)), 1),
-                    (Cond::Holds(0, TokenSet(50)), 2),
-                    (Cond::Holds(0, TokenSet(628)), 2),
-                    (Cond::Holds(0, TokenSet(714)), 1),
-                    (Cond::Holds(0, TokenSet(715)), 1),
-                    (Cond::Holds(0, TokenSet(51)), 4),
+                    (Cond::Holds(0, ModifierSet(49)), 1),
+                    (Cond::Holds(0, ModifierSet(627)), 1),
+                    (Cond::Holds(0, ModifierSet(50)), 2),
+                    (Cond::Holds(0, ModifierSet(628)), 2),
+                    (Cond::Holds(0, ModifierSet(714)), 1),
+                    (Cond::Holds(0, ModifierSet(715)), 1),
+                    (Cond::Holds(0, ModifierSet(51)), 4),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 5, Within::Whole, Role::Use)
+            Operand::new("f", 5, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::F32))
                 .mark(Marks::EXACT),
@@ -1398,35 +1428,35 @@ pub(crate) static FORMS: [Form; 14] = [
         rules: &[
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(716)),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(0, ModifierSet(716)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Require(
-                    Cond::Holds(0, TokenSet(717)),
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(0, ModifierSet(717)),
+                    Cond::Holds(3, ModifierSet(210)),
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(718)),
+                    Cond::Holds(0, ModifierSet(718)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(3, TokenSet(210)),
+                    Cond::Holds(3, ModifierSet(210)),
                     Cond::Operand(8, OperandTest::Present),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(719)),
+                    Cond::Holds(0, ModifierSet(719)),
                     Cond::Operand(4, OperandTest::Floating),
                     Cond::Not(&Cond::Operand(3, OperandTest::Register)),
                 ])),
@@ -1434,60 +1464,63 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(0, TokenSet(719))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(0, ModifierSet(719))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(717)),
-                    &[Floor::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(717)),
+                    &[Availability::new(3, 2, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(7, OperandTest::Present),
                         Cond::Operand(8, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Deny(Cond::Holds(0, TokenSet(717))),
+                kind: RuleKind::Deny(Cond::Holds(0, ModifierSet(717))),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(721)),
+                    Cond::Holds(0, ModifierSet(721)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1504,14 +1537,17 @@ pub(crate) static FORMS: [Form; 14] = [
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(0, TokenSet(722)),
+                    Cond::Holds(0, ModifierSet(722)),
                     Cond::Operand(4, OperandTest::Integer),
-                    Cond::Holds(3, TokenSet(105)),
+                    Cond::Holds(3, ModifierSet(105)),
                 ])),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 2, 0x7ffffffff000, "sm_53")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 2, 0x7ffffffff000, "sm_53")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1530,105 +1566,108 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[377, 378, 112, 116, 68],
-        accepted: TokenSet(726),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(726),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(3))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .access(Access::Read),
-            Operand::new("b", 1, Within::Bracket(1), Role::Addr)
+            Operand::new("b", 1, Nesting::Bracket(1), Role::Addr)
                 .optional()
                 .mark(Marks::SAMPLER),
-            Operand::new("c", 1, Within::Bracket(2), Role::Use)
+            Operand::new("c", 1, Nesting::Bracket(2), Role::Use)
                 .ty(TypeExpr::Slot(4))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(50)), 2),
-                    (Cond::Holds(1, TokenSet(628)), 4),
-                    (Cond::Holds(1, TokenSet(712)), 4),
-                    (Cond::Holds(1, TokenSet(713)), 4),
+                    (Cond::Holds(1, ModifierSet(50)), 2),
+                    (Cond::Holds(1, ModifierSet(628)), 4),
+                    (Cond::Holds(1, ModifierSet(712)), 4),
+                    (Cond::Holds(1, ModifierSet(713)), 4),
                 ]))
                 .mark(Marks::LONGER)
                 .mark(Marks::LAYER),
-            Operand::new("e", 2, Within::Whole, Role::Use)
+            Operand::new("e", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::S32))
                 .length(Length::Cases(&[
-                    (Cond::Holds(1, TokenSet(50)), 1),
-                    (Cond::Holds(1, TokenSet(628)), 1),
+                    (Cond::Holds(1, ModifierSet(50)), 1),
+                    (Cond::Holds(1, ModifierSet(628)), 1),
                 ]))
                 .mark(Marks::LONGER),
-            Operand::new("f", 3, Within::Whole, Role::Use)
+            Operand::new("f", 3, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Slot(4))
                 .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 2, 0x7ffffffffff0, "sm_20")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(1, TokenSet(727)),
-                    &[Floor::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 2, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(1, ModifierSet(727)),
+                    &[Availability::new(4, 3, 0x7ffffffffff0, "sm_20")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
                         Cond::Operand(5, OperandTest::Present),
                         Cond::Operand(6, OperandTest::Present),
                     ]),
-                    &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Present),
-                    &[Floor::new(7, 1, 0x7fffffffe000, "sm_60")],
+                    &[Availability::new(7, 1, 0x7fffffffe000, "sm_60")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(2, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(728)),
+                    Cond::Holds(1, ModifierSet(728)),
                     Cond::Operand(4, OperandTest::Floating),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
-                    Cond::Not(&Cond::Holds(1, TokenSet(728))),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
+                    Cond::Not(&Cond::Holds(1, ModifierSet(728))),
                 ])),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Operand(4, OperandTest::Mixed),
+                    Cond::Operand(4, OperandTest::IntThenFloat),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
-                    Cond::Holds(1, TokenSet(716)),
+                    Cond::Holds(1, ModifierSet(716)),
                     Cond::Operand(3, OperandTest::Register),
                 ])),
                 ptxas: true,
@@ -1649,44 +1688,47 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[379, 38],
-        accepted: TokenSet(730),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(730),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .mark(Marks::UNIFIED),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
-                ptxas: false,
-            },
-            Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(731)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(732)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(731)),
+                    &[Availability::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(733)),
-                    &[Floor::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(732)),
+                    &[Availability::new(4, 1, 0x7fffffffffc0, "sm_30")],
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(733)),
+                    &[Availability::new(4, 1, 0x7fffffffffc0, "sm_30")],
+                ),
+                ptxas: false,
+            },
+            Rule {
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1703,23 +1745,26 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[380, 38],
-        accepted: TokenSet(735),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(735),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::TEXTURE)
                 .mark(Marks::UNIFIED),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 5, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1727,7 +1772,7 @@ pub(crate) static FORMS: [Form; 14] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::Not(&Cond::Holds(0, TokenSet(736))),
+                        Cond::Not(&Cond::Holds(0, ModifierSet(736))),
                         Cond::Operand(1, OperandTest::Register),
                     ]),
                 ),
@@ -1746,14 +1791,17 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[380, 38],
-        accepted: TokenSet(735),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(735),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("b", 1, Within::Bracket(0), Role::Addr).mark(Marks::SAMPLER),
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("b", 1, Nesting::Bracket(0), Role::Addr).mark(Marks::SAMPLER),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 5, 0x7fffffffffff, "")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(1, 5, 0x7fffffffffff, "")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1768,24 +1816,27 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[381, 38],
-        accepted: TokenSet(738),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(738),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
-            Operand::new("lod", 2, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Bracket(0), Role::Addr).mark(Marks::TEXTURE),
+            Operand::new("lod", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .length(Length::Fixed(1)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 3, 0x7fffffffffc0, "sm_30")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(4, 3, 0x7fffffffffc0, "sm_30")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Operand(1, OperandTest::Register),
-                    &[Floor::new(3, 1, 0x7ffffffffff0, "sm_20")],
+                    &[Availability::new(3, 1, 0x7ffffffffff0, "sm_20")],
                 ),
                 ptxas: false,
             },
@@ -1802,16 +1853,19 @@ pub(crate) static FORMS: [Form; 14] = [
         complete: true,
         ptxas: false,
         slots: &[382],
-        accepted: TokenSet(740),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(740),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("p", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(4, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(4, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],

@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 54] = [
@@ -16,19 +16,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -43,20 +46,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(742),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(742),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -71,22 +77,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -101,19 +110,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -128,20 +140,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(742),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(742),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -156,22 +171,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -186,19 +204,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -213,20 +234,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(742),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(742),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -241,22 +265,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -271,19 +298,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -298,20 +328,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(742),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(742),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -326,22 +359,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -356,19 +392,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -383,20 +422,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 384],
-        accepted: TokenSet(742),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(742),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -411,22 +453,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -441,19 +486,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(743),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(743),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -468,20 +516,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172, 384],
-        accepted: TokenSet(744),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(744),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -496,22 +547,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(743),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(743),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -526,19 +580,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(743),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(743),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -553,20 +610,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172, 384],
-        accepted: TokenSet(744),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(744),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -581,22 +641,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 92, 136, 172],
-        accepted: TokenSet(743),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(743),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -611,25 +674,28 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136, 385],
-        accepted: TokenSet(746),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(746),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES)
                 .mark(Marks::NEG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES)
                 .mark(Marks::NEG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::NEG),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -659,21 +725,24 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 386, 136, 385],
-        accepted: TokenSet(748),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(748),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Slot(0)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(0)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -703,19 +772,22 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(750),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(750),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -730,20 +802,23 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387, 384],
-        accepted: TokenSet(751),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(751),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -758,22 +833,25 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(750),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(750),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::LANES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::LANES),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::LANES),
-            Operand::new("c", 3, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("c", 3, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -788,27 +866,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -823,27 +904,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -858,27 +942,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -893,27 +980,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -928,27 +1018,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -963,27 +1056,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -998,27 +1094,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1033,27 +1132,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1068,27 +1170,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1103,27 +1208,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1138,27 +1246,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1173,27 +1284,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1208,27 +1322,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(750),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(750),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1243,27 +1360,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387, 19],
-        accepted: TokenSet(753),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(753),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::HALVES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::HALVES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1278,27 +1398,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1313,27 +1436,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1348,27 +1474,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1383,27 +1512,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1418,27 +1550,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1453,27 +1588,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1488,27 +1626,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1523,27 +1664,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1558,27 +1702,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1593,27 +1740,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1628,27 +1778,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 136],
-        accepted: TokenSet(741),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(741),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1663,27 +1816,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[383, 173, 174, 19],
-        accepted: TokenSet(752),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(752),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1698,27 +1854,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387],
-        accepted: TokenSet(750),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(750),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1733,27 +1892,30 @@ pub(crate) static FORMS: [Form; 54] = [
         complete: true,
         ptxas: false,
         slots: &[173, 174, 387, 19],
-        accepted: TokenSet(753),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(753),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::BYTES),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(0))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::BYTES)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(3, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(3, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],

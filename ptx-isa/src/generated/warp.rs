@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 13] = [
@@ -16,27 +16,33 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[388, 94],
-        accepted: TokenSet(755),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(755),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(1))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 2, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(6, 4, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deprecated(
                     Cond::Always,
-                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    &[Availability::new(6, 0, 0x7fffffffffff, "")],
                     "`vote.sync`, with a mask of the threads that take part",
                 ),
                 ptxas: false,
@@ -45,7 +51,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Active),
+            kind: EffectKind::Converge(ConvergenceScope::Active),
         }],
         notes: &[],
         differences: &[],
@@ -57,31 +63,40 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[389, 38],
-        accepted: TokenSet(757),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(757),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(1)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(1)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(1, 2, 0x7fffffffffff, "")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(1, 2, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(2, 0, 0x7ffffffffff0, "sm_20")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(2, 0, 0x7ffffffffff0, "sm_20")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Always, &[Floor::new(6, 4, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Always,
+                    &[Availability::new(6, 4, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deprecated(
                     Cond::Always,
-                    &[Floor::new(6, 0, 0x7fffffffffff, "")],
+                    &[Availability::new(6, 0, 0x7fffffffffff, "")],
                     "`vote.sync`, with a mask of the threads that take part",
                 ),
                 ptxas: false,
@@ -90,7 +105,7 @@ pub(crate) static FORMS: [Form; 13] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Active),
+            kind: EffectKind::Converge(ConvergenceScope::Active),
         }],
         notes: &[],
         differences: &[],
@@ -102,18 +117,21 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 388, 94],
-        accepted: TokenSet(758),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(758),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(2))
                 .mark(Marks::NOT),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -131,18 +149,21 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 389, 38],
-        accepted: TokenSet(759),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(759),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -160,19 +181,22 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[390, 49, 38],
-        accepted: TokenSet(761),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(761),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -195,19 +219,22 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[390, 49, 44],
-        accepted: TokenSet(762),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(762),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+                ),
                 ptxas: false,
             },
             Rule {
@@ -230,22 +257,25 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[391, 49, 38],
-        accepted: TokenSet(764),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(764),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -263,22 +293,25 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[391, 49, 44],
-        accepted: TokenSet(765),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(765),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::U32))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def)
+            Operand::new("p", 0, Nesting::Pair, Role::Def)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 0, 0x7fffffff0000, "sm_70")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 0, 0x7fffffff0000, "sm_70")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -296,17 +329,20 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[38],
-        accepted: TokenSet(27),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("d", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(0))],
+        accepted: ModifierSet(27),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("d", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(0))],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 2, 0x7fffffffffc0, "sm_30")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(6, 2, 0x7fffffffffc0, "sm_30")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Active),
+            kind: EffectKind::Converge(ConvergenceScope::Active),
         }],
         notes: &[],
         differences: &[],
@@ -318,16 +354,19 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 69, 81],
-        accepted: TokenSet(766),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(766),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(2)),
-            Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(2)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("dst", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(2)),
+            Operand::new("src", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(2)),
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -345,16 +384,19 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 82, 38],
-        accepted: TokenSet(767),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(767),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("dst", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("src", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Scalar(ScalarType::U32)),
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -372,20 +414,20 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49, 80, 144, 142, 68],
-        accepted: TokenSet(768),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(768),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("dst", 0, Within::Whole, Role::Def).ty(TypeExpr::Slot(4)),
-            Operand::new("src", 1, Within::Whole, Role::Use).ty(TypeExpr::Slot(4)),
-            Operand::new("membermask", 2, Within::Whole, Role::Use)
+            Operand::new("dst", 0, Nesting::Whole, Role::Def).ty(TypeExpr::Slot(4)),
+            Operand::new("src", 1, Nesting::Whole, Role::Use).ty(TypeExpr::Slot(4)),
+            Operand::new("membermask", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
+            kind: RuleKind::RequiresTarget(
                 Cond::Always,
                 &[
-                    Floor::new(8, 6, 0x10000000, "sm_100a"),
-                    Floor::new(8, 8, 0x3618000000, "sm_100f+"),
+                    Availability::new(8, 6, 0x10000000, "sm_100a"),
+                    Availability::new(8, 8, 0x3618000000, "sm_100f+"),
                 ],
             ),
             ptxas: false,
@@ -405,18 +447,21 @@ pub(crate) static FORMS: [Form; 13] = [
         complete: true,
         ptxas: false,
         slots: &[49],
-        accepted: TokenSet(94),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(94),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .mark(Marks::SINK),
-            Operand::new("p", 0, Within::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
-            Operand::new("membermask", 1, Within::Whole, Role::Use)
+            Operand::new("p", 0, Nesting::Pair, Role::Def).ty(TypeExpr::Scalar(ScalarType::Pred)),
+            Operand::new("membermask", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x7fffff000000, "sm_90")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x7fffff000000, "sm_90")],
+            ),
             ptxas: false,
         }],
         tables: &[],

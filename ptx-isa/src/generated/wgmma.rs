@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 25] = [
@@ -16,42 +16,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 193, 62, 62],
-        accepted: TokenSet(770),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(770),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-a", 6, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("imm-trans-b", 7, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-a", 6, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-trans-b", 7, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -72,42 +75,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 193, 62, 62],
-        accepted: TokenSet(770),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(770),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-b", 6, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-b", 6, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -128,42 +134,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 393, 64, 64],
-        accepted: TokenSet(771),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(771),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-a", 6, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("imm-trans-b", 7, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-a", 6, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-trans-b", 7, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -184,42 +193,45 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 392, 393, 64, 64],
-        accepted: TokenSet(771),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(771),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-b", 6, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-b", 6, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -240,40 +252,43 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 393, 243, 243],
-        accepted: TokenSet(773),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(773),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -294,41 +309,44 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 394, 393, 243, 243],
-        accepted: TokenSet(773),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(773),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -349,40 +367,43 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 395, 193, 201, 202],
-        accepted: TokenSet(775),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(775),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -403,41 +424,44 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 395, 193, 201, 202],
-        accepted: TokenSet(775),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(775),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(3))
-                .length(Length::Share(2))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(3))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 4, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 5, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 4, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 5, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -458,37 +482,46 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 396, 218, 121, 397, 398],
-        accepted: TokenSet(778),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(778),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
                 .ty(TypeExpr::Slot(4))
-                .length(Length::Share(2))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(558)), Cond::Holds(6, TokenSet(564))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(564)), Cond::Holds(6, TokenSet(558))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(558)),
+                            Cond::Holds(6, ModifierSet(564)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(564)),
+                            Cond::Holds(6, ModifierSet(558)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                    &[Availability::new(8, 4, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -497,11 +530,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -522,38 +555,47 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 396, 218, 121, 397, 398],
-        accepted: TokenSet(778),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(778),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
                 .ty(TypeExpr::Slot(4))
-                .length(Length::Share(2))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(5, TokenSet(558)), Cond::Holds(6, TokenSet(564))]),
-                        Cond::All(&[Cond::Holds(5, TokenSet(564)), Cond::Holds(6, TokenSet(558))]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(558)),
+                            Cond::Holds(6, ModifierSet(564)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(5, ModifierSet(564)),
+                            Cond::Holds(6, ModifierSet(558)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                    &[Availability::new(8, 4, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -562,11 +604,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -587,38 +629,41 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 399, 121, 225, 225, 400, 91],
-        accepted: TokenSet(780),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(780),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
                 .ty(TypeExpr::Slot(3))
-                .length(Length::Share(2))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -639,39 +684,42 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90, 399, 121, 225, 225, 400, 91],
-        accepted: TokenSet(780),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(780),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
                 .ty(TypeExpr::Slot(3))
-                .length(Length::Share(2))
+                .length(Length::Fragment(2))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("scale-d", 3, Within::Whole, Role::Use)
+            Operand::new("scale-d", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -692,49 +740,52 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 193, 62, 62],
-        accepted: TokenSet(781),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(781),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-a", 8, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("imm-trans-b", 9, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-a", 8, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-trans-b", 9, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -755,49 +806,52 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 193, 62, 62],
-        accepted: TokenSet(781),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(781),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-b", 8, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-b", 8, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -818,49 +872,52 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 393, 64, 64],
-        accepted: TokenSet(782),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(782),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-a", 8, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("imm-trans-b", 9, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-a", 8, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-trans-b", 9, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -881,49 +938,52 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 395, 393, 64, 64],
-        accepted: TokenSet(782),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(782),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-trans-b", 8, Within::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-trans-b", 8, Nesting::Whole, Role::Imm).range(0, 1, 1),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -944,47 +1004,50 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 392, 393, 243, 243],
-        accepted: TokenSet(783),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(783),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -1005,48 +1068,51 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 392, 393, 243, 243],
-        accepted: TokenSet(783),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(783),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 1, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 1, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -1067,47 +1133,50 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 401, 193, 201, 202],
-        accepted: TokenSet(785),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(785),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -1128,48 +1197,51 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 401, 193, 201, 202],
-        accepted: TokenSet(785),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(785),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
-                .ty(TypeExpr::Hold(4))
-                .length(Length::Share(3))
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
+                .ty(TypeExpr::Container(4))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
-            Operand::new("imm-scale-a", 6, Within::Whole, Role::Imm).range(-1, 1, 2),
-            Operand::new("imm-scale-b", 7, Within::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-a", 6, Nesting::Whole, Role::Imm).range(-1, 1, 2),
+            Operand::new("imm-scale-b", 7, Nesting::Whole, Role::Imm).range(-1, 1, 2),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -1190,44 +1262,53 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 402, 218, 121, 397, 398],
-        accepted: TokenSet(787),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(787),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Share(3))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a-desc", 1, Within::Whole, Role::Use)
+            Operand::new("a-desc", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(558)), Cond::Holds(7, TokenSet(564))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(564)), Cond::Holds(7, TokenSet(558))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(558)),
+                            Cond::Holds(7, ModifierSet(564)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(564)),
+                            Cond::Holds(7, ModifierSet(558)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                    &[Availability::new(8, 4, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1236,11 +1317,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -1261,45 +1342,54 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[368, 49, 90, 402, 218, 121, 397, 398],
-        accepted: TokenSet(787),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(787),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Both)
+            Operand::new("d", 0, Nesting::Whole, Role::ReadWrite)
                 .ty(TypeExpr::Slot(5))
-                .length(Length::Share(3))
+                .length(Length::Fragment(3))
                 .mark(Marks::TIED)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b-desc", 2, Within::Whole, Role::Use)
+            Operand::new("b-desc", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::U64))
                 .mark(Marks::DESCRIPTOR),
-            Operand::new("sp-meta", 3, Within::Whole, Role::Use)
+            Operand::new("sp-meta", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::LAX)
                 .mark(Marks::LONGER),
-            Operand::new("sp-sel", 4, Within::Whole, Role::Imm).range(0, 0, 1),
-            Operand::new("scale-d", 5, Within::Whole, Role::Use)
+            Operand::new("sp-sel", 4, Nesting::Whole, Role::Imm).range(0, 0, 1),
+            Operand::new("scale-d", 5, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::Pred))
                 .mark(Marks::NOT)
                 .range(0, 1, 1),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 2, 0x2000000, "sm_90a")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(8, 2, 0x2000000, "sm_90a")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
+                kind: RuleKind::RequiresTarget(
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(558)), Cond::Holds(7, TokenSet(564))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(564)), Cond::Holds(7, TokenSet(558))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(558)),
+                            Cond::Holds(7, ModifierSet(564)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(564)),
+                            Cond::Holds(7, ModifierSet(558)),
+                        ]),
                     ]),
-                    &[Floor::new(8, 4, 0x7fffffffffff, "")],
+                    &[Availability::new(8, 4, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
@@ -1308,11 +1398,11 @@ pub(crate) static FORMS: [Form; 25] = [
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Start),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Start),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
             Effect {
                 when: Cond::Always,
@@ -1333,11 +1423,14 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(153),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(153),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
@@ -1348,7 +1441,7 @@ pub(crate) static FORMS: [Form; 25] = [
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
         ],
         notes: &[],
@@ -1361,22 +1454,25 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(153),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(153),
+        ignored: ModifierSet(6),
         operands: &[],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Commit),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Commit),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
         ],
         notes: &[],
@@ -1389,22 +1485,25 @@ pub(crate) static FORMS: [Form; 25] = [
         complete: true,
         ptxas: false,
         slots: &[49, 90],
-        accepted: TokenSet(153),
-        ignored: TokenSet(6),
-        operands: &[Operand::new("N", 0, Within::Whole, Role::Imm)],
+        accepted: ModifierSet(153),
+        ignored: ModifierSet(6),
+        operands: &[Operand::new("N", 0, Nesting::Whole, Role::Imm)],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(8, 0, 0x2000000, "sm_90a")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(8, 0, 0x2000000, "sm_90a")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Async(Completion::Wgmma, Step::Wait),
+                kind: EffectKind::Async(Completion::Wgmma, AsyncPhase::Wait),
             },
             Effect {
                 when: Cond::Always,
-                kind: EffectKind::Converge(Group::Warpgroup),
+                kind: EffectKind::Converge(ConvergenceScope::Warpgroup),
             },
         ],
         notes: &[],

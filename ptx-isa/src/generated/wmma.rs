@@ -3,9 +3,9 @@
 
 #[allow(unused_imports, reason = "not every family uses everything")]
 use crate::{
-    Access, Cell, Completion, Cond, Control, Effect, EffectKind, Floor, Form, Group, Length, Marks,
-    Modifier, Operand, OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces,
-    Step, Table, TokenSet, TypeExpr, Within, Word,
+    Access, AsyncPhase, Availability, Cell, Completion, Cond, Control, ConvergenceScope, Effect,
+    EffectKind, Form, Length, Marks, Modifier, ModifierSet, ModifierSource, Nesting, Operand,
+    OperandTest, Proxy, Role, Row, Rule, RuleKind, ScalarType, Size, Spaces, Table, TypeExpr,
 };
 
 pub(crate) static FORMS: [Form; 19] = [
@@ -16,37 +16,37 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 404, 405, 406],
-        accepted: TokenSet(791),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(791),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(5))
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
@@ -56,55 +56,55 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(777))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(125))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(125))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(777))],
                     lengths: &[&[1]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(125))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(125))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(777))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(125))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(125))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -118,47 +118,50 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 407, 405, 243],
-        accepted: TokenSet(796),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(796),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -172,48 +175,51 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 216, 405, 138],
-        accepted: TokenSet(797),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(797),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -227,47 +233,50 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 408, 405, 409],
-        accepted: TokenSet(799),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(799),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -281,47 +290,50 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 410, 405, 225],
-        accepted: TokenSet(800),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(800),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -335,37 +347,37 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 404, 405, 411],
-        accepted: TokenSet(791),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(791),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(5))
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
@@ -375,55 +387,55 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(777))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(125))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(125))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(777))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(125))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(125))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(777))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(777))],
                     lengths: &[&[1]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(125))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(125))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -435,47 +447,50 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 407, 405, 243],
-        accepted: TokenSet(796),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(796),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(4))
                 .mark(Marks::SINK),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -487,48 +502,51 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 216, 405, 138],
-        accepted: TokenSet(797),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(797),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -540,47 +558,50 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 197, 408, 405, 412],
-        accepted: TokenSet(801),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(801),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -592,47 +613,50 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 197, 410, 405, 225],
-        accepted: TokenSet(802),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(802),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(1))
                 .mark(Marks::BRACED),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -644,36 +668,36 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 413, 405, 414],
-        accepted: TokenSet(805),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(805),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("r", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(5))
+            Operand::new("r", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(5))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("p", 1, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 1, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::UNIFIED)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Read)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(4, TokenSet(10)),
-                    &[Floor::new(7, 8, 0x7fffffffffff, "")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(4, ModifierSet(10)),
+                    &[Availability::new(7, 8, 0x7fffffffffff, "")],
                 ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deny(Cond::All(&[
                     Cond::Operand(1, OperandTest::Unified),
-                    Cond::Holds(4, TokenSet(1)),
+                    Cond::Holds(4, ModifierSet(1)),
                 ])),
                 ptxas: false,
             },
@@ -683,70 +707,70 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(795)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(795)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(348)), Cell::Words(TokenSet(109))],
+                    cells: &[Cell::Words(ModifierSet(348)), Cell::Words(ModifierSet(109))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(806)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(806)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -758,27 +782,27 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 403, 413, 405, 415],
-        accepted: TokenSet(805),
-        ignored: TokenSet(6),
+        accepted: ModifierSet(805),
+        ignored: ModifierSet(6),
         operands: &[
-            Operand::new("p", 0, Within::Bracket(0), Role::Addr)
+            Operand::new("p", 0, Nesting::Bracket(0), Role::Addr)
                 .mark(Marks::LONG)
                 .mark(Marks::PLAIN)
                 .access(Access::Write)
                 .spaces(Spaces::Slot(4)),
-            Operand::new("r", 1, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(5))
+            Operand::new("r", 1, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT)
                 .mark(Marks::PLAIN),
-            Operand::new("stride", 2, Within::Whole, Role::Use)
+            Operand::new("stride", 2, Nesting::Whole, Role::Use)
                 .optional()
                 .ty(TypeExpr::Scalar(ScalarType::U32)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(
-                Cond::Holds(4, TokenSet(10)),
-                &[Floor::new(7, 8, 0x7fffffffffff, "")],
+            kind: RuleKind::RequiresTarget(
+                Cond::Holds(4, ModifierSet(10)),
+                &[Availability::new(7, 8, 0x7fffffffffff, "")],
             ),
             ptxas: false,
         }],
@@ -787,70 +811,70 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(792)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(792)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(793)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(121))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(121))],
                     lengths: &[&[4]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(794)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(795)), Cell::Words(TokenSet(105))],
+                    cells: &[Cell::Words(ModifierSet(795)), Cell::Words(ModifierSet(105))],
                     lengths: &[&[8]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(348)), Cell::Words(TokenSet(109))],
+                    cells: &[Cell::Words(ModifierSet(348)), Cell::Words(ModifierSet(109))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")],
+                    floors: &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(806)), Cell::Words(TokenSet(210))],
+                    cells: &[Cell::Words(ModifierSet(806)), Cell::Words(ModifierSet(210))],
                     lengths: &[&[2]],
-                    floors: &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                    floors: &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[],
@@ -862,51 +886,54 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 404, 193, 194, 218],
-        accepted: TokenSet(807),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(807),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
-                .ty(TypeExpr::Hold(5))
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
+                .ty(TypeExpr::Container(5))
                 .length(Length::Cases(&[
-                    (Cond::Holds(5, TokenSet(121)), 4),
-                    (Cond::Holds(5, TokenSet(105)), 8),
+                    (Cond::Holds(5, ModifierSet(121)), 4),
+                    (Cond::Holds(5, ModifierSet(105)), 8),
                 ]))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::F16x2))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
-                .ty(TypeExpr::Hold(6))
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
+                .ty(TypeExpr::Container(6))
                 .length(Length::Cases(&[
-                    (Cond::Holds(6, TokenSet(121)), 4),
-                    (Cond::Holds(6, TokenSet(105)), 8),
+                    (Cond::Holds(6, ModifierSet(121)), 4),
+                    (Cond::Holds(6, ModifierSet(105)), 8),
                 ]))
                 .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Until(
-                    Cond::Operand(0, OperandTest::Partial),
-                    &[Floor::new(6, 3, 0x70000, "sm_70..sm_80")],
+                kind: RuleKind::RemovedIn(
+                    Cond::Operand(0, OperandTest::HasDiscard),
+                    &[Availability::new(6, 3, 0x70000, "sm_70..sm_80")],
                 ),
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Until(Cond::Filled(7), &[Floor::new(6, 5, 0x7fffffffffff, "")]),
+                kind: RuleKind::RemovedIn(
+                    Cond::Filled(7),
+                    &[Availability::new(6, 5, 0x7fffffffffff, "")],
+                ),
                 ptxas: false,
             },
             Rule {
                 kind: RuleKind::Deprecated(
                     Cond::Filled(7),
-                    &[Floor::new(6, 4, 0x7fffffffffff, "")],
+                    &[Availability::new(6, 4, 0x7fffffffffff, "")],
                     "it without `.satfinite`",
                 ),
                 ptxas: false,
@@ -917,25 +944,25 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[1, 2],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(792))],
+                    cells: &[Cell::Words(ModifierSet(792))],
                     lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793))],
+                    cells: &[Cell::Words(ModifierSet(793))],
                     lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794))],
+                    cells: &[Cell::Words(ModifierSet(794))],
                     lengths: &[&[8], &[8]],
-                    floors: &[Floor::new(6, 3, 0x7fffffff0000, "sm_70")],
+                    floors: &[Availability::new(6, 3, 0x7fffffff0000, "sm_70")],
                 },
             ],
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -949,37 +976,37 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 404, 121, 397, 398, 121, 218],
-        accepted: TokenSet(808),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(808),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::BRACED)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Constant),
                         Cond::Operand(2, OperandTest::Constant),
                     ]),
-                    &[Floor::new(6, 3, 0x7ffffff80000, "sm_80")],
+                    &[Availability::new(6, 3, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: true,
             },
@@ -987,14 +1014,23 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(564)), Cond::Holds(7, TokenSet(564))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(558)), Cond::Holds(7, TokenSet(558))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(564)),
+                            Cond::Holds(7, ModifierSet(564)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(558)),
+                            Cond::Holds(7, ModifierSet(558)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffe0000, "sm_72")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7ffffffe0000, "sm_72")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1003,17 +1039,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(792))],
+                    cells: &[Cell::Words(ModifierSet(792))],
                     lengths: &[&[8], &[2], &[2], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793))],
+                    cells: &[Cell::Words(ModifierSet(793))],
                     lengths: &[&[8], &[1], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794))],
+                    cells: &[Cell::Words(ModifierSet(794))],
                     lengths: &[&[8], &[4], &[1], &[8]],
                     floors: &[],
                 },
@@ -1021,7 +1057,7 @@ pub(crate) static FORMS: [Form; 19] = [
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -1035,23 +1071,23 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 404, 68, 64, 64, 68],
-        accepted: TokenSet(809),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(809),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Table)
                 .mark(Marks::EXACT),
@@ -1068,7 +1104,10 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
@@ -1077,17 +1116,17 @@ pub(crate) static FORMS: [Form; 19] = [
             operands: &[0, 1, 2, 3],
             rows: &[
                 Row {
-                    cells: &[Cell::Words(TokenSet(792))],
+                    cells: &[Cell::Words(ModifierSet(792))],
                     lengths: &[&[8], &[4], &[4], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(793))],
+                    cells: &[Cell::Words(ModifierSet(793))],
                     lengths: &[&[8], &[2], &[8], &[8]],
                     floors: &[],
                 },
                 Row {
-                    cells: &[Cell::Words(TokenSet(794))],
+                    cells: &[Cell::Words(ModifierSet(794))],
                     lengths: &[&[8], &[8], &[2], &[8]],
                     floors: &[],
                 },
@@ -1095,7 +1134,7 @@ pub(crate) static FORMS: [Form; 19] = [
         }],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -1109,23 +1148,23 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 407, 68, 243, 243, 68],
-        accepted: TokenSet(810),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(810),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(8))
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Scalar(ScalarType::B32))
                 .length(Length::Fixed(4))
                 .mark(Marks::EXACT)
                 .mark(Marks::REG),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(8))
                 .mark(Marks::EXACT),
@@ -1142,14 +1181,17 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -1163,35 +1205,38 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 191, 192, 216, 139, 138, 138, 138, 138],
-        accepted: TokenSet(381),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(381),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(2))
                 .mark(Marks::SINK),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(6))
                 .length(Length::Fixed(2)),
         ],
         rules: &[Rule {
-            kind: RuleKind::Since(Cond::Always, &[Floor::new(7, 0, 0x7ffffff80000, "sm_80")]),
+            kind: RuleKind::RequiresTarget(
+                Cond::Always,
+                &[Availability::new(7, 0, 0x7ffffff80000, "sm_80")],
+            ),
             ptxas: false,
         }],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -1205,37 +1250,37 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[49, 50, 196, 197, 408, 121, 409, 412, 121, 218],
-        accepted: TokenSet(811),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(811),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(5))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
         ],
         rules: &[
             Rule {
-                kind: RuleKind::Until(
+                kind: RuleKind::RemovedIn(
                     Cond::Any(&[
                         Cond::Operand(1, OperandTest::Constant),
                         Cond::Operand(2, OperandTest::Constant),
                     ]),
-                    &[Floor::new(6, 3, 0xfc0000, "sm_75..sm_90")],
+                    &[Availability::new(6, 3, 0xfc0000, "sm_75..sm_90")],
                 ),
                 ptxas: true,
             },
@@ -1243,21 +1288,30 @@ pub(crate) static FORMS: [Form; 19] = [
                 kind: RuleKind::Require(
                     Cond::Always,
                     Cond::Any(&[
-                        Cond::All(&[Cond::Holds(6, TokenSet(812)), Cond::Holds(7, TokenSet(812))]),
-                        Cond::All(&[Cond::Holds(6, TokenSet(813)), Cond::Holds(7, TokenSet(813))]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(812)),
+                            Cond::Holds(7, ModifierSet(812)),
+                        ]),
+                        Cond::All(&[
+                            Cond::Holds(6, ModifierSet(813)),
+                            Cond::Holds(7, ModifierSet(813)),
+                        ]),
                     ]),
                 ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                ),
                 ptxas: false,
             },
         ],
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[
@@ -1271,25 +1325,25 @@ pub(crate) static FORMS: [Form; 19] = [
         complete: true,
         ptxas: false,
         slots: &[416, 91, 49, 50, 196, 197, 410, 121, 225, 225, 121],
-        accepted: TokenSet(814),
-        ignored: TokenSet(25),
+        accepted: ModifierSet(814),
+        ignored: ModifierSet(25),
         operands: &[
-            Operand::new("d", 0, Within::Whole, Role::Def)
+            Operand::new("d", 0, Nesting::Whole, Role::Def)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(2))
                 .mark(Marks::SINK)
                 .mark(Marks::EXACT),
-            Operand::new("a", 1, Within::Whole, Role::Use)
+            Operand::new("a", 1, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("b", 2, Within::Whole, Role::Use)
+            Operand::new("b", 2, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(1))
                 .mark(Marks::EXACT)
                 .mark(Marks::BRACED),
-            Operand::new("c", 3, Within::Whole, Role::Use)
+            Operand::new("c", 3, Nesting::Whole, Role::Use)
                 .ty(TypeExpr::Slot(7))
                 .length(Length::Fixed(2))
                 .mark(Marks::EXACT),
@@ -1303,13 +1357,16 @@ pub(crate) static FORMS: [Form; 19] = [
                 ptxas: true,
             },
             Rule {
-                kind: RuleKind::Since(Cond::Always, &[Floor::new(6, 3, 0x7ffffffc0000, "sm_75")]),
+                kind: RuleKind::RequiresTarget(
+                    Cond::Always,
+                    &[Availability::new(6, 3, 0x7ffffffc0000, "sm_75")],
+                ),
                 ptxas: false,
             },
             Rule {
-                kind: RuleKind::Since(
-                    Cond::Holds(0, TokenSet(398)),
-                    &[Floor::new(7, 1, 0x7ffffff80000, "sm_80")],
+                kind: RuleKind::RequiresTarget(
+                    Cond::Holds(0, ModifierSet(398)),
+                    &[Availability::new(7, 1, 0x7ffffff80000, "sm_80")],
                 ),
                 ptxas: false,
             },
@@ -1317,7 +1374,7 @@ pub(crate) static FORMS: [Form; 19] = [
         tables: &[],
         effects: &[Effect {
             when: Cond::Always,
-            kind: EffectKind::Converge(Group::Warp),
+            kind: EffectKind::Converge(ConvergenceScope::Warp),
         }],
         notes: &[],
         differences: &[

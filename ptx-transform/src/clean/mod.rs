@@ -29,15 +29,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod copies;
-mod dead;
-mod fold;
-mod legal;
+mod const_fold;
+mod copy_prop;
+mod dce;
+mod function_view;
+mod infer_spaces;
+mod legality;
 mod report;
-mod spaces;
-mod step;
+mod rewrite;
 mod unreachable;
-mod view;
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -49,9 +49,9 @@ use ptx_ir::{FuncId, Module};
 
 pub use report::{Change, Pass, Report};
 
-use legal::Judge;
-use step::{Maker, Step};
-use view::View;
+use function_view::View;
+use legality::LegalityChecker;
+use rewrite::{Rewriter, Step};
 
 /// Which clean-ups are made.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -132,16 +132,16 @@ fn run(
     let plan = |&id: &FuncId| {
         let view = View::new(facts.function(id)?);
         let steps = match pass {
-            Pass::Spaces => spaces::plan(&view),
-            Pass::Copies => copies::plan(&view),
-            Pass::Fold => fold::plan(&view),
+            Pass::Spaces => infer_spaces::plan(&view),
+            Pass::Copies => copy_prop::plan(&view),
+            Pass::Fold => const_fold::plan(&view),
             Pass::Unreachable => unreachable::plan(&view),
-            Pass::Dead => dead::plan(&view),
+            Pass::Dead => dce::plan(&view),
         };
         Some((id, steps))
     };
     let plans: Vec<(FuncId, Vec<Step>)> = wanted.iter().filter_map(plan).collect();
-    let mut judge = Judge::new(module);
+    let mut judge = LegalityChecker::new(module);
     let mut changed = Vec::new();
     for (id, steps) in plans {
         let before = report.changes.len();
@@ -150,7 +150,7 @@ fn run(
                 judge.enter(&editor);
             }
             for step in &steps {
-                let mut maker = Maker {
+                let mut maker = Rewriter {
                     editor: &mut editor,
                     judge: &mut judge,
                 };

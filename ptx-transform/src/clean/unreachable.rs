@@ -9,13 +9,13 @@ use alloc::vec::Vec;
 use ptx_ir::Statement;
 use ptx_isa::Directive;
 
-use super::step::{Act, Step};
-use super::view::View;
+use super::function_view::View;
+use super::rewrite::{Rewrite, Step};
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let body = view.body();
     let blocks = view.cfg.blocks();
-    let unreached = blocks.filter(|(id, _)| !view.dominators.reached(id.as_u32()));
+    let unreached = blocks.filter(|(id, _)| !view.dominators.is_reachable(id.as_u32()));
     let statements = unreached.flat_map(|(_, b)| body.range(b.first, b.end));
     let goes = |statement: &Statement| match statement {
         Statement::Inst(_) => true,
@@ -28,7 +28,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let statements = statements.filter(|(_, statement)| goes(statement));
     let step = |(stmt, _)| Step {
         stmt,
-        act: Act::Remove,
+        act: Rewrite::Remove,
         why: String::from("control never gets here"),
     };
     statements.map(step).collect()

@@ -7,9 +7,9 @@ use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand, RegId};
 use ptx_isa::{Access, ScalarType, StateSpace};
 
-use super::code::symbol;
 use super::error::Error;
-use super::plan::{Candidate, When};
+use super::inject::symbol;
+use super::plan::{Candidate, Timing};
 use super::probe::Probe;
 use super::record::Records;
 use super::{Report, instrument, with_code};
@@ -82,7 +82,7 @@ impl Bounds {
         let own = own.and_then(|name| module.function(&name));
         let report = instrument(
             &mut module,
-            |c| (self.covers(c) && Some(c.function) != own).then_some(When::Before),
+            |c| (self.covers(c) && Some(c.function) != own).then_some(Timing::Before),
             |probe| self.probe(probe, ends, record),
         )?;
         Ok((module, report))

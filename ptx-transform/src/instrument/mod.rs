@@ -52,10 +52,10 @@
 
 mod address;
 mod bounds;
-mod carry;
-mod code;
+mod carry_flag;
 mod error;
-mod function;
+mod host;
+mod inject;
 mod plan;
 mod probe;
 mod record;
@@ -67,9 +67,9 @@ use alloc::vec::Vec;
 use ptx_ir::Module;
 
 pub use bounds::{Bounds, Outside};
-pub use code::{symbol, with_code};
 pub use error::Error;
-pub use plan::{Candidate, Reason, Site, Skipped, When};
+pub use inject::{symbol, with_code};
+pub use plan::{Candidate, Reason, Site, Skipped, Timing};
 pub use probe::Probe;
 pub use record::Records;
 pub use trace::Trace;
@@ -89,7 +89,7 @@ pub struct Report {
 /// them, in order.
 pub fn instrument(
     module: &mut Module,
-    select: impl FnMut(&Candidate<'_>) -> Option<When>,
+    select: impl FnMut(&Candidate<'_>) -> Option<Timing>,
     mut probe: impl FnMut(&mut Probe<'_, '_>) -> Result<(), Error>,
 ) -> Result<Report, Error> {
     let plan = plan::plan(module, select);
@@ -98,7 +98,7 @@ pub fn instrument(
         ..Report::default()
     };
     for (function, sites) in plan.functions {
-        let mut host = function::Host::new(module.edit(function)?);
+        let mut host = host::FunctionInstrumenter::new(module.edit(function)?);
         for site in &sites {
             let mut of_site = Probe::new(&mut host, site);
             probe(&mut of_site)?;

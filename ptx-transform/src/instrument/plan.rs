@@ -2,14 +2,14 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, Place, Usage};
+use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess, RegLane};
 use ptx_ir::{FuncId, Module, Operand, RegId, Statement, StmtId};
 
-use super::carry::{self, Family};
+use super::carry_flag::{self, Family};
 
 /// Whether a probe runs before its instruction or after it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub enum When {
+pub enum Timing {
     /// Before it. Labels and `.loc` stay before the probe.
     Before,
     /// After it, where it has written its results and the next instruction has not begun.
@@ -39,7 +39,7 @@ pub struct Site {
     /// The instruction.
     pub statement: StmtId,
     /// Before it or after it.
-    pub when: When,
+    pub when: Timing,
     /// The memory it reaches.
     pub accesses: Vec<MemoryAccess>,
     /// Its guard, and whether it is negated.
@@ -47,7 +47,7 @@ pub struct Site {
     /// What it writes first: the old value of an atomic operation, for example.
     pub(super) result: Option<Operand>,
     /// The registers that it may overwrite, where the probe comes after it.
-    pub(super) overwritten: Vec<Place>,
+    pub(super) overwritten: Vec<RegLane>,
     /// Whether the carry flag is read later, and by which kind of instruction.
     pub(super) carry: Option<Family>,
 }
@@ -82,7 +82,7 @@ pub(super) struct Plan {
 
 pub(super) fn plan(
     module: &Module,
-    mut select: impl FnMut(&Candidate<'_>) -> Option<When>,
+    mut select: impl FnMut(&Candidate<'_>) -> Option<Timing>,
 ) -> Plan {
     let facts = ModuleFacts::new(module);
     let mut plan = Plan::default();
@@ -124,9 +124,9 @@ pub(super) fn plan(
     plan
 }
 
-fn site(candidate: &Candidate<'_>, when: When, id: u32) -> Result<Site, Reason> {
+fn site(candidate: &Candidate<'_>, when: Timing, id: u32) -> Result<Site, Reason> {
     let facts = candidate.facts;
-    let after = when == When::After;
+    let after = when == Timing::After;
     let goes_on = match facts.flow() {
         Flow::Next => true,
         Flow::Call => !facts.never_returns(),
@@ -139,8 +139,8 @@ fn site(candidate: &Candidate<'_>, when: When, id: u32) -> Result<Site, Reason> 
     if guard.is_none() && facts.guard().is_some() {
         return Err(Reason::Guard);
     }
-    let written = facts.registers().filter(|m| m.usage != Usage::Read);
-    let result = facts.parts().find(|(_, usage)| *usage == Usage::Write);
+    let written = facts.registers().filter(|m| m.usage != RegAccess::Read);
+    let result = facts.parts().find(|(_, usage)| *usage == RegAccess::Write);
     Ok(Site {
         id,
         function: candidate.function,
@@ -159,14 +159,14 @@ fn site(candidate: &Candidate<'_>, when: When, id: u32) -> Result<Site, Reason> 
 
 /// Notes at which sites the carry flag is needed later.
 fn mark_carries(of: FunctionFacts<'_>, sites: &mut [Site]) {
-    let live = carry::live(of);
+    let live = carry_flag::live(of);
     if live.is_empty() {
         return;
     }
     for site in sites {
         let at = match site.when {
-            When::Before => Some(site.statement),
-            When::After => of.body().after(site.statement),
+            Timing::Before => Some(site.statement),
+            Timing::After => of.body().after(site.statement),
         };
         site.carry = at.and_then(|at| live.get(&at).copied());
     }

@@ -2,19 +2,19 @@
 
 use alloc::collections::BTreeMap;
 
-use ptx_ir::edit::{Draft, EditError, Editor};
+use ptx_ir::edit::{EditError, Editor, NewStmt};
 use ptx_ir::facts::MemoryAccess;
 use ptx_ir::{Body, LabelId, Module, Operand, RegId, Signatures, StmtId};
 use ptx_isa::{Control, EffectKind, Opcode, ScalarType};
 
-use super::carry;
+use super::carry_flag;
 use super::error::Error;
-use super::function::Host;
-use super::plan::{Site, When};
+use super::host::FunctionInstrumenter;
+use super::plan::{Site, Timing};
 
 /// Where statements go.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(super) enum Where {
+pub(super) enum InsertionPoint {
     /// Before the instruction.
     Before,
     /// After it, and after what was placed there.
@@ -25,9 +25,9 @@ pub(super) enum Where {
 
 /// One probe while it is written: see the [module](super).
 pub struct Probe<'h, 'm> {
-    host: &'h mut Host<'m>,
+    host: &'h mut FunctionInstrumenter<'m>,
     site: &'h Site,
-    here: Where,
+    here: InsertionPoint,
     /// The last statement after the instruction.
     last: StmtId,
     /// The first and the last statement of the probe itself, where the carry flag has to be kept.
@@ -35,19 +35,19 @@ pub struct Probe<'h, 'm> {
     changes_carry: bool,
     /// How many registers of each type are in use.
     used: BTreeMap<ScalarType, u32>,
-    labels: BTreeMap<LabelId, Draft>,
+    labels: BTreeMap<LabelId, NewStmt>,
     /// The guard as it was before the instruction.
     guard: Option<(RegId, bool)>,
 }
 
 impl<'h, 'm> Probe<'h, 'm> {
-    pub(super) fn new(host: &'h mut Host<'m>, site: &'h Site) -> Self {
+    pub(super) fn new(host: &'h mut FunctionInstrumenter<'m>, site: &'h Site) -> Self {
         Self {
             host,
             site,
             here: match site.when {
-                When::Before => Where::Before,
-                When::After => Where::After,
+                Timing::Before => InsertionPoint::Before,
+                Timing::After => InsertionPoint::After,
             },
             last: site.statement,
             extent: None,
@@ -115,7 +115,7 @@ impl<'h, 'm> Probe<'h, 'm> {
             return Ok(Operand::Reg(register));
         }
         let register = Operand::Reg(self.host.keep(ty, key)?);
-        let here = core::mem::replace(&mut self.here, Where::Entry);
+        let here = core::mem::replace(&mut self.here, InsertionPoint::Entry);
         let made = make(self, register);
         self.here = here;
         made.map(|()| register)
@@ -127,7 +127,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let here = core::mem::replace(&mut self.here, Where::Before);
+        let here = core::mem::replace(&mut self.here, InsertionPoint::Before);
         let done = f(self);
         self.here = here;
         done
@@ -144,7 +144,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     /// Emits an instruction under the guard of the one that is probed.
     pub fn emit(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
         match self.guard()? {
-            Some((register, negated)) if self.here != Where::Entry => {
+            Some((register, negated)) if self.here != InsertionPoint::Entry => {
                 let editor = &mut self.host.editor;
                 let draft = editor.guarded(register, negated, mnemonic, operands)?;
                 self.place_inst(mnemonic, draft)
@@ -240,14 +240,14 @@ impl<'h, 'm> Probe<'h, 'm> {
         self.place(draft.ok_or(Error::Missing("label of this probe"))?)
     }
 
-    fn place_inst(&mut self, mnemonic: &str, draft: Draft) -> Result<(), Error> {
-        if self.site.carry.is_some() && self.here != Where::Entry && !self.changes_carry {
+    fn place_inst(&mut self, mnemonic: &str, draft: NewStmt) -> Result<(), Error> {
+        if self.site.carry.is_some() && self.here != InsertionPoint::Entry && !self.changes_carry {
             self.changes_carry = match self.host.changes_carry.get(mnemonic) {
                 Some(&known) => known,
                 None => {
                     let mut mnemonics = Signatures::new(None, 1);
                     let sig = mnemonics.intern(mnemonic.as_bytes());
-                    let changes = carry::may_change(mnemonics.get(sig));
+                    let changes = carry_flag::may_change(mnemonics.get(sig));
                     self.host.changes_carry.insert(mnemonic.into(), changes);
                     changes
                 }
@@ -256,19 +256,19 @@ impl<'h, 'm> Probe<'h, 'm> {
         self.place(draft)
     }
 
-    fn place(&mut self, draft: Draft) -> Result<(), Error> {
+    fn place(&mut self, draft: NewStmt) -> Result<(), Error> {
         let editor = &mut self.host.editor;
         let id = match self.here {
-            Where::Entry => self.host.place_at_entry(draft)?,
-            Where::Before => editor.insert_before(self.site.statement, draft)?,
-            Where::After => {
+            InsertionPoint::Entry => self.host.place_at_entry(draft)?,
+            InsertionPoint::Before => editor.insert_before(self.site.statement, draft)?,
+            InsertionPoint::After => {
                 self.last = editor.insert_after(self.last, draft)?;
                 self.last
             }
         };
         let own = match self.site.when {
-            When::Before => Where::Before,
-            When::After => Where::After,
+            Timing::Before => InsertionPoint::Before,
+            Timing::After => InsertionPoint::After,
         };
         if self.here == own {
             self.extent = Some((self.extent.map_or(id, |(first, _)| first), id));

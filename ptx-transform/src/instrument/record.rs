@@ -4,8 +4,8 @@ use alloc::string::{String, ToString};
 
 use ptx_ir::{Module, Operand, RegId};
 
-use super::code::symbol;
 use super::error::Error;
+use super::inject::symbol;
 use super::probe::Probe;
 
 /// Where probes write records. The module gets a counter, `NAME_count`, as wide as an address: the number of records so far,

@@ -7,7 +7,7 @@ use ptx_ir::{Module, Operand};
 use ptx_isa::{Access, StateSpace};
 
 use super::error::Error;
-use super::plan::{Candidate, When};
+use super::plan::{Candidate, Timing};
 use super::probe::Probe;
 use super::record::Records;
 use super::{Report, instrument, with_code};
@@ -61,14 +61,14 @@ impl Trace {
         Ok((module, report))
     }
 
-    fn select(&self, candidate: &Candidate<'_>) -> Option<When> {
+    fn select(&self, candidate: &Candidate<'_>) -> Option<Timing> {
         let mut when = None;
         for access in candidate.facts.memory().filter(|a| self.covers(a)) {
             let after = access.data.is_some() && access.reads();
             when = if after {
-                Some(When::After)
+                Some(Timing::After)
             } else {
-                when.or(Some(When::Before))
+                when.or(Some(Timing::Before))
             };
         }
         when

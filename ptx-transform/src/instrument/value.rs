@@ -8,7 +8,7 @@ use ptx_ir::{Operand, Selector};
 use ptx_isa::{Access, ScalarType, TypeKind};
 
 use super::error::Error;
-use super::plan::When;
+use super::plan::Timing;
 use super::probe::Probe;
 
 /// A piece of what an access reads or writes, of at most 8 bytes.
@@ -34,9 +34,9 @@ impl Probe<'_, '_> {
         let (Some((mut data, usage)), Some(bytes)) = (access.data, access.bytes) else {
             return Ok(Vec::new());
         };
-        let after = self.site().when == When::After;
+        let after = self.site().when == Timing::After;
         let mut result = usage.writes() || usage.may_write();
-        if access.access == Access::Atomic
+        if access.access == Access::ReadModifyWrite
             && after
             && let Some(old) = self.site().result.filter(|r| *r != Operand::Sink)
         {

@@ -6,17 +6,17 @@ use alloc::vec::Vec;
 use ptx_ir::{Code, DeclId, Diagnostic, FuncId, Item, ItemId, Linkage, Module, Span, Statement};
 use ptx_isa::Directive;
 
-use super::copy::copy;
-use super::globals::{self, Global, Name, Role, What};
+use super::assemble::copy;
 use super::header::Header;
 use super::order::{self, Declares};
+use super::shared_symbols::{self, Global, Name, Role, SymbolKind};
 use super::variable::Variable;
 use super::{LinkDiagnostic, LinkOptions, Linked, about, files};
 use crate::Splices;
-use crate::chunks::{Chunk, Chunks};
 use crate::declarators::Declaration;
 use crate::extract::directive;
-use crate::heads::{head, linkage};
+use crate::headers::{head, linkage};
+use crate::item_extents::{Chunk, Chunks};
 
 /// Whether a directive belongs to the header.
 pub(super) fn is_header(directive: Directive) -> bool {
@@ -43,7 +43,7 @@ pub(super) fn emit(
     options: &LinkOptions<'_>,
 ) -> Result<Linked, LinkDiagnostic> {
     let chunks: Vec<Chunks> = modules.iter().map(|m| Chunks::of(m)).collect();
-    let mut work = Work {
+    let mut work = LinkEmitter {
         modules,
         shared: BTreeMap::new(),
         hidden: options.hide.iter().copied().collect(),
@@ -52,10 +52,10 @@ pub(super) fn emit(
         forwarded: BTreeSet::new(),
         pragmas: BTreeMap::new(),
     };
-    let all = globals::shared(modules);
+    let all = shared_symbols::shared(modules);
     let winners: BTreeMap<Name<'_>, Option<usize>> = all
         .iter()
-        .map(|(name, of)| (*name, globals::winner(modules, of)))
+        .map(|(name, of)| (*name, shared_symbols::winner(modules, of)))
         .collect();
     let declares = order::declares(modules, &chunks, &winners);
     work.resolve(&all, &winners, &chunks, &declares);
@@ -72,7 +72,7 @@ pub(super) fn emit(
         let chunk = chunks.get(piece.input).and_then(|c| c.all.get(piece.chunk));
         if let Some(chunk) = chunk {
             if dropped.contains(&(piece.input, piece.chunk)) {
-                work.hollow(piece.input, chunk);
+                work.keep_comments(piece.input, chunk);
             } else {
                 work.chunk(piece.input, chunk);
             }
@@ -105,7 +105,7 @@ fn first_functions<'m>(
     found
 }
 
-struct Work<'m, 'o> {
+struct LinkEmitter<'m, 'o> {
     modules: &'m [&'m Module],
     shared: BTreeMap<Name<'m>, Shared>,
     hidden: BTreeSet<&'o str>,
@@ -118,7 +118,7 @@ struct Work<'m, 'o> {
     pragmas: BTreeMap<&'m [u8], (usize, Span, BTreeSet<usize>)>,
 }
 
-impl<'m> Work<'m, '_> {
+impl<'m> LinkEmitter<'m, '_> {
     fn resolve(
         &mut self,
         all: &BTreeMap<Name<'m>, Vec<(usize, Global)>>,
@@ -140,11 +140,11 @@ impl<'m> Work<'m, '_> {
             let forward = forward.and_then(|&(input, global)| {
                 let module = *self.modules.get(input)?;
                 match global.what {
-                    What::Variable(_, i) => read
+                    SymbolKind::Variable(_, i) => read
                         .entry((input, global.item))
                         .or_insert_with(|| Declaration::read(module, module.span(global.item)))
                         .external(module, i),
-                    What::Function(_) => {
+                    SymbolKind::Function(_) => {
                         let first = first.get(&(input, name.0));
                         let item = first.copied().unwrap_or(global.item);
                         Some(head(module, item, self.hidden.contains(name.0)))
@@ -173,7 +173,7 @@ impl<'m> Work<'m, '_> {
             Item::Function(id) => self.function(input, module, chunk, id),
             Item::Decl(id) => self.declaration(input, module, chunk, id),
             item => match directive(module, item) {
-                Some(d) if is_header(d) && input > 0 => self.hollow(input, chunk),
+                Some(d) if is_header(d) && input > 0 => self.keep_comments(input, chunk),
                 Some(Directive::Pragma) => {
                     let text = chunk.span.of(module.source());
                     let entry = self.pragmas.entry(text);
@@ -182,7 +182,7 @@ impl<'m> Work<'m, '_> {
                     let again = !inputs.is_empty();
                     inputs.insert(input);
                     if again {
-                        self.hollow(input, chunk);
+                        self.keep_comments(input, chunk);
                     }
                 }
                 _ => {}
@@ -191,7 +191,7 @@ impl<'m> Work<'m, '_> {
     }
 
     /// Takes a statement away and leaves the comments around it.
-    fn hollow(&mut self, input: usize, chunk: &Chunk) {
+    fn keep_comments(&mut self, input: usize, chunk: &Chunk) {
         let Some(&module) = self.modules.get(input) else {
             return;
         };
@@ -251,7 +251,7 @@ impl<'m> Work<'m, '_> {
             match (forward, self.splices.get_mut(input)) {
                 (Some(text), Some(splices)) => splices.replace(chunk.span, text),
                 (None, Some(splices)) if function.body.is_some() => splices.remove(chunk.removal()),
-                _ => self.hollow(input, chunk),
+                _ => self.keep_comments(input, chunk),
             }
             return;
         }
@@ -279,7 +279,7 @@ impl<'m> Work<'m, '_> {
         let declarators = module.declarations.declarators(id);
         let names: Vec<Name<'m>> = declarators
             .iter()
-            .map(|d| globals::declared(module, d))
+            .map(|d| shared_symbols::declared(module, d))
             .collect();
         let stays: Vec<bool> = names.iter().map(|n| self.stays(input, *n)).collect();
         let gone = names.iter().zip(&stays).filter(|(_, stays)| !**stays);
@@ -303,7 +303,7 @@ impl<'m> Work<'m, '_> {
         let declaration = Declaration::read(module, chunk.span);
         if !declaration.replace(splices, chunk.span, &stays, &forwards) {
             if linkage == Some(Linkage::Extern) {
-                self.hollow(input, chunk);
+                self.keep_comments(input, chunk);
             } else {
                 splices.remove(chunk.removal());
             }
@@ -333,7 +333,7 @@ impl<'m> Work<'m, '_> {
                 symbol: ptx_ir::SymbolId::new(0),
                 role: Role::Private,
                 item: chunk.id,
-                what: What::Variable(id, i),
+                what: SymbolKind::Variable(id, i),
             };
             let own = Variable::of(module, &of)?.alignment();
             let wanted = self.shared.get(name)?.align;

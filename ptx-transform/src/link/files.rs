@@ -10,7 +10,7 @@ use ptx_ir::{Item, Module, Operand, Span, Statement};
 use ptx_isa::Directive;
 
 use super::order::Piece;
-use crate::chunks::Chunks;
+use crate::item_extents::Chunks;
 use crate::{Splices, debug};
 
 /// What becomes of the debug information of one module.

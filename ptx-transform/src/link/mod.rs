@@ -1,13 +1,13 @@
 //! One module from several.
 
-mod agree;
-mod copy;
+mod assemble;
+mod compat;
 mod emit;
 mod files;
-mod globals;
 mod header;
 mod order;
-mod prepare;
+mod shared_symbols;
+mod uniquify;
 mod variable;
 
 use alloc::string::String;
@@ -87,13 +87,13 @@ pub struct Elsewhere {
 pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Vec<LinkDiagnostic>> {
     let mut found = Vec::new();
     let header = header::unite(modules, &mut found);
-    agree::check(modules, &mut found);
+    compat::check(modules, &mut found);
     let errors =
         |all: &[LinkDiagnostic]| all.iter().any(|d| d.diagnostic.severity == Severity::Error);
     let Some(header) = header.filter(|_| !errors(&found)) else {
         return Err(found);
     };
-    let unique = prepare::prepare(modules, &mut found);
+    let unique = uniquify::prepare(modules, &mut found);
     if errors(&found) {
         return Err(found);
     }

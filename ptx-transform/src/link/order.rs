@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use ptx_ir::{Item, Module, Statement};
 
-use super::globals::{Name, declared};
-use crate::chunks::Chunks;
+use super::shared_symbols::{Name, declared};
 use crate::extract::directive;
+use crate::item_extents::Chunks;
 
 /// A chunk of a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::{Declarator, Module, Operand, TypeName};
 use ptx_isa::{ScalarType, StateSpace};
 
-use super::globals::{Global, What};
+use super::shared_symbols::{Global, SymbolKind};
 use crate::debug::integer;
 
 /// What is known of a variable.
@@ -20,7 +20,7 @@ pub(super) struct Variable<'m> {
 
 impl<'m> Variable<'m> {
     pub(super) fn of(module: &'m Module, global: &Global) -> Option<Self> {
-        let What::Variable(id, i) = global.what else {
+        let SymbolKind::Variable(id, i) = global.what else {
             return None;
         };
         let decl = module.declarations.decls.get(id)?;

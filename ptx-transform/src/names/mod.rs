@@ -33,7 +33,7 @@ pub enum Entity {
 
 /// A place where a name stands.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Mention {
+pub struct NameRef {
     /// What it means.
     pub entity: Entity,
     /// The name, without a number behind it; from the start of the source.
@@ -47,7 +47,7 @@ pub struct Mention {
     pub declares: bool,
 }
 
-impl Mention {
+impl NameRef {
     /// The name with its number, if it is a member of a range.
     pub fn whole(&self) -> Span {
         match self.member {
@@ -72,7 +72,7 @@ impl Mention {
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Names {
-    mentions: Vec<Mention>,
+    mentions: Vec<NameRef>,
 }
 
 impl Names {
@@ -85,7 +85,7 @@ impl Names {
     }
 
     /// All of them, in the order of the text.
-    pub fn mentions(&self) -> &[Mention] {
+    pub fn mentions(&self) -> &[NameRef] {
         &self.mentions
     }
 
@@ -99,7 +99,7 @@ impl Names {
     }
 
     /// Those in a part of the text.
-    pub fn within(&self, span: Span) -> &[Mention] {
+    pub fn within(&self, span: Span) -> &[NameRef] {
         let first = self.mentions.partition_point(|m| m.name.start < span.start);
         let end = self.mentions.partition_point(|m| m.name.start < span.end);
         self.mentions.get(first..end).unwrap_or_default()
@@ -108,7 +108,7 @@ impl Names {
     /// Whatever has a name: a variable or a function of the module, else every register, parameter, variable or label of that
     /// name, in all functions; only those of one function where one is given. Linear in the names.
     pub fn find(&self, module: &Module, name: &str, function: Option<FuncId>) -> Vec<Entity> {
-        let of = |m: &&Mention| m.declares && m.name.of(module.source()) == name.as_bytes();
+        let of = |m: &&NameRef| m.declares && m.name.of(module.source()) == name.as_bytes();
         let mut found: Vec<Entity> = Vec::new();
         for m in self.mentions.iter().filter(of) {
             let wanted = match (m.entity, function) {

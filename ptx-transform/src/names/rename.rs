@@ -10,8 +10,8 @@ use ptx_ir::{Module, Severity, Span};
 use ptx_isa::SpecialReg;
 use ptx_parse::parse;
 
-use super::{Entity, Mention, Names};
-use crate::{Rewritten, Splices, reach};
+use super::{Entity, NameRef, Names};
+use crate::{Rewritten, Splices, reachability};
 
 /// Why something cannot have another name.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,7 +97,7 @@ impl Renaming {
     /// assert!(new.text.ends_with(b".entry k() { .reg .b32 r; ld.global.b32 r, [lib_n]; }"));
     /// ```
     pub fn prefix(module: &Module, names: &Names, prefix: &str, visible: bool) -> Self {
-        let wanted = reach::own(module, visible);
+        let wanted = reachability::own(module, visible);
         let mut renaming = Self::new();
         for m in names.mentions().iter().filter(|m| m.declares) {
             if wanted.contains(&m.entity) {
@@ -175,7 +175,7 @@ impl Renaming {
     fn first_other(&self, module: &Module, names: &Names, new: &Rewritten) -> Option<(Span, Span)> {
         let parsed = parse(&new.text);
         let found = Names::of(&parsed.module);
-        let same = |(old, new): (&Mention, &Mention)| match (old.entity, new.entity) {
+        let same = |(old, new): (&NameRef, &NameRef)| match (old.entity, new.entity) {
             (Entity::Unknown(a), Entity::Unknown(b)) => {
                 module.name_bytes(a) == parsed.module.name_bytes(b)
             }
@@ -186,7 +186,7 @@ impl Renaming {
             return Some((old.whole(), other.whole()));
         }
         if names.mentions().len() != found.mentions().len() {
-            let last = |n: &Names| n.mentions().last().map_or(Span::default(), Mention::whole);
+            let last = |n: &Names| n.mentions().last().map_or(Span::default(), NameRef::whole);
             return Some((last(names), last(&found)));
         }
         // Two things in one scope may have one name now.
@@ -231,7 +231,7 @@ impl Unresolved<'_> {
 }
 
 pub(crate) fn unresolved<'m>(module: &'m Module, names: &Names) -> Unresolved<'m> {
-    let of = |m: &Mention| match m.entity {
+    let of = |m: &NameRef| match m.entity {
         Entity::Unknown(name) => Some(module.name_bytes(name)),
         _ => None,
     };

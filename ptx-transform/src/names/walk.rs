@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::lex::words::{Text, Words};
+use ptx_ir::lex::ident_tokens::{Text, Words};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
     Binding, Body, DeclId, Declarations, DirectiveId, EntityId, FuncId, Interface, Item, Module,
@@ -11,7 +11,7 @@ use ptx_ir::{
 };
 use ptx_isa::Directive;
 
-use super::{Entity, Mention};
+use super::{Entity, NameRef};
 
 /// Something that the words of a statement may name.
 #[derive(Copy, Clone)]
@@ -29,7 +29,7 @@ const FEW: usize = 16;
 pub(super) struct Walk<'m> {
     module: &'m Module,
     source: &'m [u8],
-    found: Vec<Mention>,
+    found: Vec<NameRef>,
     /// Of each symbol the first of its name.
     symbols: Vec<SymbolId>,
     /// Of each variable of the body the first of its range.
@@ -64,7 +64,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    pub(super) fn all(mut self) -> Vec<Mention> {
+    pub(super) fn all(mut self) -> Vec<NameRef> {
         let module = self.module;
         for (id, item) in module.items() {
             let span = module.span(id);
@@ -179,7 +179,7 @@ impl<'m> Walk<'m> {
         for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
             if let Some(name) = self.module.names.find(token.span.of(text)) {
                 let name_span = token.span.shifted(span.start);
-                self.found.push(Mention {
+                self.found.push(NameRef {
                     entity: Entity::Unknown(NameId::new(name)),
                     name: name_span,
                     number: Span::new(name_span.end, name_span.end),
@@ -305,7 +305,7 @@ impl<'m> Walk<'m> {
             {
                 number = count.shifted(span.start);
             }
-            self.found.push(Mention {
+            self.found.push(NameRef {
                 entity: leaf.entity,
                 name: Span::new(at.start, end),
                 number,

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         .parent()
         .context("the workspace")?;
     let target = target_folder()?;
-    let assemblers = Assemblers::find_or_say(args.require_ptxas, "COMPARISON WITH PTXAS")?;
+    let assemblers = Assemblers::find_or_warn(args.require_ptxas, "COMPARISON WITH PTXAS")?;
     let others = match args.no_others {
         false => others::Others::build(root, &target.join("bench-others")),
         true => None,

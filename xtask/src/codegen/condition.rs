@@ -33,13 +33,13 @@ pub(crate) enum Test {
     Not,
     Pair,
     Unified,
-    Partial,
+    HasDiscard,
     Float,
     Bits,
     Const,
-    Double,
+    NotF32Bits,
     Int,
-    Mixed,
+    IntThenFloat,
     Handle,
     Vec(u16),
 }
@@ -64,10 +64,10 @@ pub(crate) fn test_text(test: Test) -> String {
         | Test::Sink
         | Test::Pair
         | Test::Unified
-        | Test::Partial
+        | Test::HasDiscard
         | Test::Bits
-        | Test::Double
-        | Test::Mixed
+        | Test::NotF32Bits
+        | Test::IntThenFloat
         | Test::Handle => {
             format!("OperandTest::{test:?}")
         }
@@ -156,13 +156,13 @@ pub(crate) fn atom(c: &mut Cursor) -> Result<Cond> {
         "not" => Test::Not,
         "pair" => Test::Pair,
         "unified" => Test::Unified,
-        "partial" => Test::Partial,
+        "partial" => Test::HasDiscard,
         "float" => Test::Float,
         "bits" => Test::Bits,
         "const" => Test::Const,
-        "double" => Test::Double,
+        "double" => Test::NotF32Bits,
         "int" => Test::Int,
-        "mixed" => Test::Mixed,
+        "mixed" => Test::IntThenFloat,
         "handle" => Test::Handle,
         "vec" => Test::Vec(c.number("a number of elements")?),
         _ => return c.error("expected absent, present, imm, reg, pred, var, sreg, func, sink, neg, not, pair, unified, partial, float, bits, const, double, int, mixed, handle or vec N before this"),

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::naming::variant;
 use super::output::Output;
-use super::perfect;
+use super::perfect_hash;
 use super::rows::{TargetRow, Version};
 use super::vocabulary::{FORMAT_CLASS, SPACE_CLASS, TYPE_CLASS, Vocabulary};
 
@@ -36,11 +36,11 @@ impl Words<'_> {
             );
         }
         ensure!(
-            self.words.len() < usize::from(perfect::EMPTY),
+            self.words.len() < usize::from(perfect_hash::EMPTY),
             "too many words in {}",
             self.name
         );
-        let table = perfect::build(&self.words)?;
+        let table = perfect_hash::build(&self.words)?;
         let count = self.words.len();
         let (name, repr) = (self.name, self.repr);
         let mut out = format!(
@@ -305,7 +305,7 @@ fn emit_directives(v: &Vocabulary, out: &mut Output) -> Result<()> {
         let places: Vec<String> = d
             .places
             .iter()
-            .map(|p| format!("Place::{}", variant(p)))
+            .map(|p| format!("DirectivePosition::{}", variant(p)))
             .collect();
         facts.push(format!(
             "DirectiveFacts {{ section: {:?}, places: &[{}], ending: Ending::{}, integers: {}, since: {}, until: {}, target: {} }}",
@@ -326,7 +326,7 @@ fn emit_directives(v: &Vocabulary, out: &mut Output) -> Result<()> {
             repr: "u8",
             words: v.directives.iter().map(|d| d.name.as_str()).collect(),
             facts: Some(("DirectiveFacts", facts)),
-            imports: "use super::target::Target;\nuse crate::directive::{DirectiveFacts, Ending, Place};\nuse crate::version::PtxVersion;",
+            imports: "use super::target::Target;\nuse crate::directive::{DirectiveFacts, Ending, DirectivePosition};\nuse crate::version::PtxVersion;",
         }
         .write("ptx-isa/isa/directives.isa")?,
     );

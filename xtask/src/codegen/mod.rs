@@ -2,6 +2,7 @@
 //! under `docs/`.
 
 mod condition;
+mod dead_defs;
 mod diagnostics;
 mod emit_forms;
 mod emit_vocabulary;
@@ -10,7 +11,7 @@ mod example;
 mod naming;
 mod notation;
 mod output;
-mod perfect;
+mod perfect_hash;
 mod read_block;
 mod read_statement;
 mod resolve;
@@ -20,7 +21,6 @@ mod source;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod used;
 mod vocabulary;
 
 use std::collections::BTreeSet;

@@ -46,3 +46,21 @@ mod tests {
         }
     }
 }
+
+/// The variant of `Access` for a word of the notation.
+pub(crate) fn access_variant(word: &str) -> String {
+    match word {
+        "update" => "ReadWrite".into(),
+        "atomic" => "ReadModifyWrite".into(),
+        other => variant(other),
+    }
+}
+
+/// The variant of `Role` for a word of the notation.
+pub(crate) fn role_variant(word: &str) -> String {
+    match word {
+        "both" => "ReadWrite".into(),
+        "table" => "LabelTable".into(),
+        other => variant(other),
+    }
+}

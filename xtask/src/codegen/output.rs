@@ -56,7 +56,7 @@ impl Output {
                 changed = true;
             }
         }
-        complain(&stale)?;
+        report_stale(&stale)?;
         Ok(changed)
     }
 
@@ -77,11 +77,11 @@ impl Output {
                 println!("removed {}", path.display());
             }
         }
-        complain(&stale)
+        report_stale(&stale)
     }
 }
 
-fn complain(stale: &[String]) -> Result<()> {
+fn report_stale(stale: &[String]) -> Result<()> {
     if !stale.is_empty() {
         bail!("{}\nrun `cargo xtask codegen`", stale.join("\n"));
     }

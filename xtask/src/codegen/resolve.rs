@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use super::condition::{Cond, test_text};
-use super::naming::variant;
+use super::dead_defs::{Used, place};
+use super::naming::{access_variant, role_variant, variant};
 use super::notation::{
     Block, Family, Form, Length, OperandDef, Size, SlotDef, SlotUse, TypeExpr, Within,
 };
 use super::read_block::split;
 use super::source::{Error, Pos, Result};
 use super::tables::Tables;
-use super::used::{Used, place};
 use super::vocabulary::Vocabulary;
 
 /// A condition after binding.
@@ -288,10 +288,10 @@ impl<'a> Binder<'a> {
             other => format!("{other:?}"),
         };
         let mut out = format!(
-            "Operand::new({:?}, {}, Within::{within}, Role::{})",
+            "Operand::new({:?}, {}, Nesting::{within}, Role::{})",
             at.name,
             at.place,
-            variant(&def.role)
+            role_variant(&def.role)
         );
         if at.optional {
             out += ".optional()";
@@ -307,11 +307,11 @@ impl<'a> Binder<'a> {
                 self.need_slot(word, &def.pos)?
             )),
             TypeExpr::Wide(word) => Some(format!(
-                "TypeExpr::Wide({})",
+                "TypeExpr::DoubleWidth({})",
                 self.need_slot(word, &def.pos)?
             )),
             TypeExpr::Reg(word) => Some(format!(
-                "TypeExpr::Hold({})",
+                "TypeExpr::Container({})",
                 self.need_slot(word, &def.pos)?
             )),
         };
@@ -328,7 +328,7 @@ impl<'a> Binder<'a> {
             }
             Length::Share(slot) => {
                 let slot = self.need_slot(slot, &def.pos)?;
-                out += &format!(".length(Length::Share({slot}))");
+                out += &format!(".length(Length::Fragment({slot}))");
             }
             Length::Cases(cases) => {
                 let mut list = Vec::new();
@@ -352,7 +352,7 @@ impl<'a> Binder<'a> {
             out += &format!(".range({low}, {high}, {step})");
         }
         if let Some(access) = &def.access {
-            out += &format!(".access(Access::{})", variant(access));
+            out += &format!(".access(Access::{})", access_variant(access));
         }
         if let Some(spaces) = self.spaces(&def)? {
             out += &format!(".spaces({spaces})");

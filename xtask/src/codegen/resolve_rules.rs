@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::condition::Cond;
 use super::emit_vocabulary::target_set;
-use super::naming::variant;
+use super::naming::{access_variant, variant};
 use super::notation::{Cell, Effect, Floor, Rule, RuleKind, Table};
 use super::resolve::{Binder, Bound, error};
 use super::source::Result;
@@ -40,13 +40,19 @@ impl Binder<'_> {
                 let Some(when) = self.when(when.as_ref(), own)? else {
                     return Ok(None);
                 };
-                Some(format!("RuleKind::Since({when}, {})", self.floors(floors)?))
+                Some(format!(
+                    "RuleKind::RequiresTarget({when}, {})",
+                    self.floors(floors)?
+                ))
             }
             RuleKind::Until(when, floors) => {
                 let Some(when) = self.when(when.as_ref(), own)? else {
                     return Ok(None);
                 };
-                Some(format!("RuleKind::Until({when}, {})", self.floors(floors)?))
+                Some(format!(
+                    "RuleKind::RemovedIn({when}, {})",
+                    self.floors(floors)?
+                ))
             }
             RuleKind::Deprecated(when, floors, instead) => {
                 let Some(when) = self.when(when.as_ref(), own)? else {
@@ -90,13 +96,13 @@ impl Binder<'_> {
             RuleKind::Limit(low, high) => {
                 let index = |name: &String| self.operands.iter().position(|o| o == name);
                 match (index(low), index(high)) {
-                    (Some(low), Some(high)) => Some(format!("RuleKind::Limit({low}, {high})")),
+                    (Some(low), Some(high)) => Some(format!("RuleKind::Ordered({low}, {high})")),
                     _ => None,
                 }
             }
             RuleKind::Same(slot, warning) => self
                 .slot_index(slot)
-                .map(|slot| format!("RuleKind::Same({slot}, {warning})")),
+                .map(|slot| format!("RuleKind::MustAgree({slot}, {warning})")),
         })
     }
 
@@ -175,7 +181,7 @@ impl Binder<'_> {
         let kind = match words[..] {
             [kind @ ("order" | "scope"), word] => {
                 let word = match self.slot_index(word) {
-                    Some(slot) => format!("Word::Slot({slot})"),
+                    Some(slot) => format!("ModifierSource::Slot({slot})"),
                     None if self.block_names.contains(word)
                         && !self.vocabulary.modifiers.iter().any(|m| m.text == word) =>
                     {
@@ -183,7 +189,7 @@ impl Binder<'_> {
                     }
                     None => {
                         self.known(word, &effect.pos)?;
-                        format!("Word::Fixed(Modifier::{})", variant(word))
+                        format!("ModifierSource::Fixed(Modifier::{})", variant(word))
                     }
                 };
                 format!("{}({word})", variant(kind))
@@ -203,7 +209,7 @@ impl Binder<'_> {
             [
                 "converge",
                 name @ ("active" | "warp" | "warpgroup" | "cta" | "cluster"),
-            ] => format!("Converge(Group::{})", variant(name)),
+            ] => format!("Converge(ConvergenceScope::{})", variant(name)),
             ["lanes", operand] => match self.operands.iter().position(|o| o == operand) {
                 Some(i) => format!("Lanes({i})"),
                 None if own || !self.block_names.contains(operand) => {
@@ -217,7 +223,7 @@ impl Binder<'_> {
                 step @ ("start" | "commit" | "wait"),
             ] => {
                 format!(
-                    "Async(Completion::{}, Step::{})",
+                    "Async(Completion::{}, AsyncPhase::{})",
                     variant(kind),
                     variant(step)
                 )
@@ -230,15 +236,14 @@ impl Binder<'_> {
                 self.known(space, &effect.pos)?;
                 format!(
                     "Memory(Access::{}, Modifier::{})",
-                    variant(access),
+                    access_variant(access),
                     variant(space)
                 )
             }
             ["carry", "read"] => "CarryRead".into(),
             ["carry", "write"] => "CarryWrite".into(),
-            [name @ ("volatile" | "fence" | "barrier" | "uniform" | "one-thread" | "side")] => {
-                variant(name)
-            }
+            [name @ ("volatile" | "fence" | "barrier" | "uniform" | "one-thread")] => variant(name),
+            ["side"] => "SideEffect".into(),
             _ => return error(&effect.pos, format!("{} is no effect", words.join(" "))),
         };
         Ok(Some(format!(
@@ -297,7 +302,7 @@ fn floor(vocabulary: &Vocabulary, floor: &Floor) -> Result<String> {
     }
     let (major, minor) = floor.version;
     Ok(format!(
-        "Floor::new({major}, {minor}, {set:#x}, {:?})",
+        "Availability::new({major}, {minor}, {set:#x}, {:?})",
         names.join(" ")
     ))
 }

@@ -6,8 +6,8 @@ use fastrand::Rng;
 use ptx_isa::{Form, Instruction};
 
 use super::case::Case;
-use super::cover::{breaking, cover};
-use super::near::near;
+use super::coverage::{breaking, cover};
+use super::mutations::near;
 
 /// The same cases for the same seed and table. The second: forms for which no case was found.
 pub(crate) fn generate(seed: u64) -> (Vec<Case>, Vec<(&'static Instruction, &'static Form)>) {

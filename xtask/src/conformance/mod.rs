@@ -2,22 +2,22 @@
 //! assembler; without an assembler, how far the checker agrees with those verdicts.
 
 mod agreement;
-mod built;
+mod builder_cases;
 mod case;
-mod cover;
-mod fill;
+mod coverage;
 mod generate;
 mod judge;
-mod label;
 mod modules;
-mod near;
+mod mutations;
 mod operand;
+mod operand_gen;
 mod preamble;
 pub(crate) mod random;
 mod replay;
+mod rule_coverage;
 mod table;
+mod verdict_gen;
 mod verdicts;
-mod weight;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.modules {
         if args.judge
-            && let Some(assemblers) = Assemblers::find_or_say(true, "VERDICTS")?
+            && let Some(assemblers) = Assemblers::find_or_warn(true, "VERDICTS")?
         {
             modules::judge(&assemblers, args.jobs)?;
         }
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     if args.rules {
-        weight::print(&generate::generate(SEED).0);
+        rule_coverage::print(&generate::generate(SEED).0);
         return Ok(());
     }
     if args.judge {
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 /// Writes the file of verdicts.
 fn rewrite(args: &Args) -> Result<()> {
-    let Some(assemblers) = Assemblers::find_or_say(true, "VERDICTS")? else {
+    let Some(assemblers) = Assemblers::find_or_warn(true, "VERDICTS")? else {
         bail!("no ptxas");
     };
     let start = Instant::now();
@@ -101,7 +101,7 @@ fn rewrite(args: &Args) -> Result<()> {
     for (instruction, form) in &barren {
         println!("no case for {} {}", instruction.name(), form.syntax());
     }
-    let verdicts = label::label(&assemblers, &cases, args.jobs)?;
+    let verdicts = verdict_gen::label(&assemblers, &cases, args.jobs)?;
     let bytes = verdicts::write(&verdicts)?;
     counts(&verdicts);
     let (seconds, lost) = (start.elapsed().as_secs(), cases.len() - verdicts.len());
@@ -127,7 +127,7 @@ fn counts(verdicts: &[Verdict]) {
 
 /// Asks about some cases again.
 fn sample(n: usize, args: &Args) -> Result<()> {
-    let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "COMPARISON OF VERDICTS")?
+    let Some(assemblers) = Assemblers::find_or_warn(args.require_ptxas, "COMPARISON OF VERDICTS")?
     else {
         return Ok(());
     };
@@ -137,7 +137,7 @@ fn sample(n: usize, args: &Args) -> Result<()> {
     cases.truncate(n);
     let mut different = 0;
     let mut known = 0;
-    for verdict in label::label(&assemblers, &cases, args.jobs)? {
+    for verdict in verdict_gen::label(&assemblers, &cases, args.jobs)? {
         // The table may have moved on since the file was written.
         let Some(before) = stored.iter().find(|s| s.line == verdict.line) else {
             continue;

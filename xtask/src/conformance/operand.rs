@@ -3,8 +3,8 @@
 use std::fmt;
 
 use ptx_isa::{
-    Modifier, Opcode, Request, ScalarType, Selector, Shape, SpecialReg, StateSpace, TableKind,
-    Written,
+    ActualOperand, InstQuery, Modifier, Opcode, OperandShape, ScalarType, Selector, SpecialReg,
+    StateSpace, TableKind,
 };
 
 /// An operand of a case.
@@ -84,29 +84,29 @@ impl Operand {
     }
 
     /// As the table sees it, given its parts as the table sees them.
-    fn written<'a>(&self, parts: &'a [Written<'a>]) -> Written<'a> {
+    fn written<'a>(&self, parts: &'a [ActualOperand<'a>]) -> ActualOperand<'a> {
         let shape = match self.kind {
-            Kind::Register(ty, _) => Shape::Register(ty),
-            Kind::RegisterVector(ty, n) => Shape::RegisterVector(ty, n),
-            Kind::Integer(value) => Shape::Integer(value),
-            Kind::Float => Shape::Float(1.0),
-            Kind::Single => Shape::Single(1.0),
-            Kind::Variable(space, ty) => Shape::Variable(space, ty),
-            Kind::Special(register) => Shape::Special(register),
-            Kind::SpecialVector(register) => Shape::SpecialVector(register),
-            Kind::Label => Shape::Label,
-            Kind::Function(..) => Shape::Function,
-            Kind::Table(kind, ..) => Shape::Table(kind),
-            Kind::Sink => Shape::Sink,
-            Kind::Bracket(_) => Shape::Bracket(parts),
-            Kind::Vector(_) => Shape::Vector(parts),
-            Kind::List(_) => Shape::List(parts),
+            Kind::Register(ty, _) => OperandShape::Register(ty),
+            Kind::RegisterVector(ty, n) => OperandShape::RegisterVector(ty, n),
+            Kind::Integer(value) => OperandShape::Integer(value),
+            Kind::Float => OperandShape::F64(1.0),
+            Kind::Single => OperandShape::F32Bits(1.0),
+            Kind::Variable(space, ty) => OperandShape::Variable(space, ty),
+            Kind::Special(register) => OperandShape::Special(register),
+            Kind::SpecialVector(register) => OperandShape::SpecialVector(register),
+            Kind::Label => OperandShape::Label,
+            Kind::Function(..) => OperandShape::Function,
+            Kind::Table(kind, ..) => OperandShape::Table(kind),
+            Kind::Sink => OperandShape::Discard,
+            Kind::Bracket(_) => OperandShape::Bracket(parts),
+            Kind::Vector(_) => OperandShape::Vector(parts),
+            Kind::List(_) => OperandShape::List(parts),
             Kind::Pair(_) => match parts.try_into() {
-                Ok(both) => Shape::Pair(both),
-                Err(_) => Shape::List(parts),
+                Ok(both) => OperandShape::Pair(both),
+                Err(_) => OperandShape::List(parts),
             },
         };
-        let mut written = Written::new(shape);
+        let mut written = ActualOperand::new(shape);
         written.negated = self.sign == Sign::Minus;
         written.inverted = self.sign == Sign::Not;
         written.lanes = self.lanes.and_then(|l| Selector::from_text(l.as_bytes()));
@@ -120,9 +120,9 @@ pub(crate) fn ask<R>(
     opcode: Opcode,
     modifiers: &[Modifier],
     operands: &[Operand],
-    question: impl FnOnce(&Request<'_>) -> R,
+    question: impl FnOnce(&InstQuery<'_>) -> R,
 ) -> R {
-    let inner: Vec<Vec<Vec<Written<'_>>>> = operands
+    let inner: Vec<Vec<Vec<ActualOperand<'_>>>> = operands
         .iter()
         .map(|o| {
             let parts = o.parts().iter();
@@ -131,7 +131,7 @@ pub(crate) fn ask<R>(
                 .collect()
         })
         .collect();
-    let middle: Vec<Vec<Written<'_>>> = operands
+    let middle: Vec<Vec<ActualOperand<'_>>> = operands
         .iter()
         .zip(&inner)
         .map(|(o, inner)| {
@@ -139,12 +139,12 @@ pub(crate) fn ask<R>(
             parts.map(|(p, inner)| p.written(inner)).collect()
         })
         .collect();
-    let outer: Vec<Written<'_>> = operands
+    let outer: Vec<ActualOperand<'_>> = operands
         .iter()
         .zip(&middle)
         .map(|(o, m)| o.written(m))
         .collect();
-    question(&Request {
+    question(&InstQuery {
         opcode,
         modifiers,
         operands: &outer,

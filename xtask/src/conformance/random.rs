@@ -16,9 +16,9 @@ use ptx_ir::{FunctionKind, Statement};
 use ptx_isa::{Form, Instruction, Marks, PtxVersion, ScalarType, Target};
 use ptx_print::Style;
 
-use super::built::{Found, inside, instruction, outside, register};
+use super::builder_cases::{Found, inside, instruction, outside, register};
 use super::case::{Case, Setting};
-use super::cover::cover;
+use super::coverage::cover;
 use super::preamble::Module as Text;
 use super::verdicts::{VERSION, targets};
 use crate::corpus::parallel;
@@ -338,7 +338,7 @@ fn reasons(output: &str, text: &[u8]) -> Vec<(String, String)> {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "RANDOM MODULES")? else {
+    let Some(assemblers) = Assemblers::find_or_warn(args.require_ptxas, "RANDOM MODULES")? else {
         return Ok(());
     };
     let start = Instant::now();

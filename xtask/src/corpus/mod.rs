@@ -131,7 +131,7 @@ fn structure(args: &Args, entries: &[Entry], report: &mut Report) -> Result<()> 
 }
 
 fn cubins(args: &Args, amount: Amount, entries: &[Entry], report: &mut Report) -> Result<()> {
-    let found = Assemblers::find_or_say(args.require_ptxas, "COMPARISON OF CUBINS")?;
+    let found = Assemblers::find_or_warn(args.require_ptxas, "COMPARISON OF CUBINS")?;
     let Some(assemblers) = found else {
         return Ok(());
     };

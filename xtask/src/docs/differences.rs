@@ -53,7 +53,9 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
                     ..*rule
                 };
                 let line = match rule.kind {
-                    RuleKind::Since(..) => format!("needs {}", describe::rule(form, &bare)),
+                    RuleKind::RequiresTarget(..) => {
+                        format!("needs {}", describe::rule(form, &bare))
+                    }
                     _ => describe::rule(form, &bare).to_string(),
                 };
                 if !lines.contains(&line) {

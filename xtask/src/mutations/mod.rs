@@ -81,7 +81,7 @@ impl Tally {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let found = Assemblers::find_or_say(args.require_ptxas, "MUTATIONS")?;
+    let found = Assemblers::find_or_warn(args.require_ptxas, "MUTATIONS")?;
     let Some(assemblers) = found else {
         return Ok(());
     };

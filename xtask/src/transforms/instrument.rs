@@ -5,7 +5,7 @@ use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand};
 use ptx_isa::StateSpace;
 use ptx_transform::instrument::{
-    Bounds, Error, Outside, Probe, Records, Report, Trace, When, instrument,
+    Bounds, Error, Outside, Probe, Records, Report, Timing, Trace, instrument,
 };
 
 use crate::corpus::cubin::{self, Outcome};
@@ -106,7 +106,7 @@ fn everything(module: &Module, parameters: bool) -> Instrumented {
             let after = turn
                 && c.facts.falls_through()
                 && c.facts.targets() == ptx_ir::facts::Targets::None;
-            Some(if after { When::After } else { When::Before })
+            Some(if after { Timing::After } else { Timing::Before })
         },
         |probe| ask(probe, parameters),
     )?;

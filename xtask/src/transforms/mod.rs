@@ -154,7 +154,7 @@ const ADDRESSES_OF_32_BITS: &str = "the assembler takes no functions with addres
 const LARGEST_IN_SAMPLE: u64 = 300_000;
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let Some(assemblers) = Assemblers::find_or_say(args.require_ptxas, "REWRITTEN FILES")? else {
+    let Some(assemblers) = Assemblers::find_or_warn(args.require_ptxas, "REWRITTEN FILES")? else {
         return Ok(());
     };
     let wanted = |t: &&Transform| args.only.is_empty() || args.only.iter().any(|o| o == t.name);

@@ -6,16 +6,16 @@ use std::collections::HashMap;
 use std::io::Write as _;
 
 use ptx_analysis::cfg::{Block, BlockId};
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
-use ptx_ir::facts::{Facts, FunctionFacts, Mention, Mentions, ModuleFacts};
+use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
 use ptx_ir::{
     Body, EntityId, FuncId, FunctionKind, Item, LineIndex, Module, Operand, Statement, StmtId,
 };
 use ptx_isa::Modifier;
 
-use super::names;
-use crate::render::{SCHEMA, words};
+use super::register_names;
+use crate::render::{SCHEMA, labels};
 
 /// Writes the object of a file, and a newline.
 pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>) {
@@ -40,7 +40,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
             module,
             facts: function,
             body: function.body(),
-            names: names::of(module, function.body(), &analysis.variables),
+            names: register_names::of(module, function.body(), &analysis.variables),
             analysis,
             lines: &lines,
             seen: Vec::new(),
@@ -122,7 +122,7 @@ impl Writer<'_> {
         let blocks: Vec<(BlockId, Block)> =
             self.analysis.cfg.blocks().map(|(i, b)| (i, *b)).collect();
         let mut first = true;
-        for (id, block) in blocks.iter().filter(|(_, b)| !b.hub) {
+        for (id, block) in blocks.iter().filter(|(_, b)| !b.is_dispatch) {
             comma(self.out, &mut first);
             self.block(*id, block);
         }
@@ -131,7 +131,7 @@ impl Writer<'_> {
         if insts {
             self.text(",\"insts\":[");
             let mut first = true;
-            for (id, block) in blocks.iter().filter(|(_, b)| !b.hub) {
+            for (id, block) in blocks.iter().filter(|(_, b)| !b.is_dispatch) {
                 self.insts(*id, block, &mut first);
             }
             self.text("]");
@@ -238,7 +238,7 @@ impl Writer<'_> {
     }
 
     fn is_hub(&self, id: BlockId) -> bool {
-        self.analysis.cfg.block(id).is_some_and(|b| b.hub)
+        self.analysis.cfg.block(id).is_some_and(|b| b.is_dispatch)
     }
 
     /// The blocks that may follow, hubs replaced by what they stand for, and these hubs.
@@ -256,7 +256,7 @@ impl Writer<'_> {
                 if std::mem::replace(seen, self.stamp) == self.stamp {
                     continue;
                 }
-                if cfg.block(edge.to).is_some_and(|b| b.hub) {
+                if cfg.block(edge.to).is_some_and(|b| b.is_dispatch) {
                     hubs.push(edge.to);
                     work.push(edge.to);
                 } else {
@@ -305,7 +305,7 @@ impl Writer<'_> {
             if nth > 0 {
                 self.out.push(b',');
             }
-            let name = words::class(*class);
+            let name = labels::class(*class);
             let _ = write!(self.out, "\"{name}\":{most}");
         }
         self.text("}}");
@@ -391,7 +391,7 @@ impl Writer<'_> {
     }
 
     /// The names of the mentions that `belong`, each once.
-    fn list(&mut self, name: &str, mentions: &Mentions<'_>, belong: impl Fn(&Mention) -> bool) {
+    fn list(&mut self, name: &str, mentions: &Mentions<'_>, belong: impl Fn(&RegUse) -> bool) {
         self.text(",\"");
         self.text(name);
         self.text("\":[");
@@ -421,7 +421,7 @@ impl Writer<'_> {
         for access in facts.memory() {
             comma(self.out, &mut first);
             self.text("{\"space\":\"");
-            self.text(words::space(access.space));
+            self.text(labels::space(access.space));
             self.text("\",\"bytes\":");
             match access.bytes {
                 Some(bytes) => {
@@ -430,7 +430,7 @@ impl Writer<'_> {
                 None => self.text("null"),
             }
             self.text(",\"access\":\"");
-            self.text(words::access(access.access));
+            self.text(labels::access(access.access));
             self.text("\",\"order\":");
             self.word(access.order);
             self.text(",\"scope\":");
@@ -456,7 +456,7 @@ impl Writer<'_> {
     fn base(&mut self, base: Option<Operand>) {
         match base {
             Some(Operand::Reg(register)) => {
-                let place = ptx_ir::facts::Place {
+                let place = ptx_ir::facts::RegLane {
                     register,
                     lane: None,
                 };

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
@@ -16,7 +16,7 @@ pub(crate) fn write(file: &str, module: &Module, out: &mut Vec<u8>) {
             continue;
         };
         let analysis = FunctionAnalysis::new(of);
-        let blocks = analysis.cfg.blocks().filter(|(_, b)| !b.hub);
+        let blocks = analysis.cfg.blocks().filter(|(_, b)| !b.is_dispatch);
         let (mut count, mut loops, mut depth) = (0, 0, 0);
         for (id, _) in blocks {
             let id = id.as_u32();

@@ -1,7 +1,7 @@
 //! `ptx cfg`: the control-flow graph of functions, to look at.
 
-mod draw;
-mod picture;
+mod dot;
+mod model;
 mod svg;
 
 use std::io::Write;
@@ -12,7 +12,7 @@ use ptx_ir::facts::ModuleFacts;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use picture::Picture;
+use model::Picture;
 
 /// Draw the control-flow graph of functions
 ///
@@ -49,7 +49,7 @@ enum Format {
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let mut found = 0;
     let function = args.function.as_deref();
@@ -68,8 +68,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         for picture in pictures {
             found += 1;
             match args.format {
-                Format::Dot => draw::dot(&picture, out)?,
-                Format::Mermaid => draw::mermaid(&picture, out)?,
+                Format::Dot => dot::dot(&picture, out)?,
+                Format::Mermaid => dot::mermaid(&picture, out)?,
                 Format::Json => out.json(&picture)?,
                 Format::Svg if found > 1 => {
                     bail!("an SVG shows one function: name it with --function")
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 Format::Svg => svg::svg(&picture, out)?,
             }
         }
-        Ok(Status::Well)
+        Ok(Status::Ok)
     })?;
     if let (0, Some(name)) = (found, function) {
         bail!("no function {name:?} with a body");

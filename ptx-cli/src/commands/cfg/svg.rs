@@ -13,8 +13,8 @@ use layout::core::style::{LineStyleKind, StyleAttr};
 use layout::std_shapes::shapes::{Arrow, Element, LineEndKind, ShapeKind};
 use layout::topo::layout::VisualGraph;
 
-use super::draw::{lines, shade};
-use super::picture::Picture;
+use super::dot::{lines, shade};
+use super::model::Picture;
 
 /// Beyond this the layout takes too long, and nobody can look at it.
 const MOST_BLOCKS: usize = 1000;

@@ -15,11 +15,11 @@ pub(super) fn explain(out: &mut Out, text: &str) -> Result<Status> {
     match answer(out, text)? {
         Ok(()) => {
             out.flush()?;
-            Ok(Status::Well)
+            Ok(Status::Ok)
         }
         Err(message) => {
             output::note(format_args!("ptx: {}", clean(&message)));
-            Ok(Status::Misuse)
+            Ok(Status::UsageError)
         }
     }
 }
@@ -111,7 +111,7 @@ fn forms(instruction: &'static Instruction, rest: &[Modifier]) -> Vec<Found> {
         .filter_map(|f| Some((f, Some(f.match_modifiers(rest)?))));
     let tolerant = all
         .clone()
-        .filter_map(|f| Some((f, Some(f.match_tolerant(rest)?))));
+        .filter_map(|f| Some((f, Some(f.match_lenient(rest)?))));
     let knowing = all.filter(|f| rest.iter().all(|&m| f.accepted().contains(m)));
     let has_row = |form: &Form, chosen: &Option<SlotAssignment>| {
         chosen

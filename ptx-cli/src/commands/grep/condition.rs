@@ -3,7 +3,7 @@
 use ptx_ir::facts::{Facts, Flow, MemoryAccess, Space};
 use ptx_isa::{Access, Modifier};
 
-use crate::render::words;
+use crate::render::labels;
 
 /// A condition.
 #[derive(Clone, PartialEq, Debug)]
@@ -153,7 +153,7 @@ impl Flag {
         match self {
             Self::Guarded => facts.guard().is_some(),
             Self::Memory => facts.memory().next().is_some(),
-            Self::Atomic => facts.memory().any(|m| m.access == Access::Atomic),
+            Self::Atomic => facts.memory().any(|m| m.access == Access::ReadModifyWrite),
             Self::Volatile => facts.is_volatile(),
             Self::Barrier => facts.is_barrier(),
             Self::Fence => facts.is_fence(),
@@ -171,11 +171,11 @@ impl Word {
         match self {
             Self::Order => text(access.order),
             Self::Scope => text(access.scope),
-            Self::Access => Some(words::access(access.access)),
+            Self::Access => Some(labels::access(access.access)),
             _ => Some(match access.space {
                 // A window of a space is that space here.
-                Space::State(space) => words::space(Space::State(space.base())),
-                other => words::space(other),
+                Space::State(space) => labels::space(Space::State(space.base())),
+                other => labels::space(other),
             }),
         }
     }

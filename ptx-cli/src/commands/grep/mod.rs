@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         None => None,
     };
     let mut out = Out::new();
-    let mut status = Status::Well;
+    let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 writeln!(out, "{}:{}: {}", hit.file, hit.line, hit.text)?;
             }
         }
-        Ok(Status::Well)
+        Ok(Status::Ok)
     })?;
     out.flush()?;
     status.worsen(Status::of(!found));

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ptx_analysis::function::FunctionAnalysis;
+use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
 use ptx_ir::facts::{Facts, FunctionFacts, ModuleFacts};
 use ptx_ir::{FunctionKind, Module};
 use serde::Serialize;
 
-use crate::render::{clean, words};
+use crate::render::{clean, labels};
 
 /// The families of instructions: the parts of chapter 9.7 of the manual, in its order.
 const FAMILIES: [&str; 19] = [
@@ -101,15 +101,15 @@ fn one(facts: FunctionFacts<'_>, name: String, kind: &'static str) -> OfFunction
         *families.entry(family(&of)).or_insert(0) += 1;
         for access in of.memory() {
             let key = (
-                words::space(access.space),
-                words::access(access.access),
+                labels::space(access.space),
+                labels::access(access.access),
                 access.bytes,
             );
             *memory.entry(key).or_insert(0) += 1;
         }
     }
     let (mut blocks, mut loops, mut loop_depth) = (0, 0, 0);
-    for (id, _) in analysis.cfg.blocks().filter(|(_, b)| !b.hub) {
+    for (id, _) in analysis.cfg.blocks().filter(|(_, b)| !b.is_dispatch) {
         let id = id.as_u32();
         blocks += 1;
         loops += u64::from(analysis.loops.header(id) == Some(id));
@@ -128,7 +128,7 @@ fn one(facts: FunctionFacts<'_>, name: String, kind: &'static str) -> OfFunction
         barriers,
         pressure: Pressure {
             max_b32_units: analysis.pressure.units,
-            by_class: classes.map(|(&c, n)| (words::class(c), n)).collect(),
+            by_class: classes.map(|(&c, n)| (labels::class(c), n)).collect(),
         },
         memory: memory
             .map(|((space, access, bytes), count)| Accesses {

@@ -41,7 +41,7 @@ const LOOKED_INTO: usize = 200;
 const TYPES: [(&str, bool); 3] = [(".b64", true), (".s64", false), (".u64", false)];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    let found = Assemblers::find_or_say(args.require_ptxas, "CONSTANT EXPRESSIONS")?;
+    let found = Assemblers::find_or_warn(args.require_ptxas, "CONSTANT EXPRESSIONS")?;
     let Some(assemblers) = found else {
         return Ok(());
     };

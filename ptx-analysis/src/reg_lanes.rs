@@ -1,0 +1,107 @@
+//! What can be live: registers, and each element of a vector register on its own.
+//!
+//! They have dense numbers: the registers in the order of their first mention, a vector register as many numbers as it
+//! has elements. A statement that names a whole vector names all its elements.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use ptx_ir::facts::RegLane;
+use ptx_ir::{Body, RegId};
+use ptx_isa::RegisterClass;
+
+/// The numbers of the registers of a body and of their elements.
+#[derive(Clone, Debug)]
+pub struct Variables {
+    /// Where the numbers of each register begin; empty where all registers are scalars.
+    starts: Vec<u32>,
+    /// The register of each number; empty likewise.
+    registers: Vec<RegId>,
+    len: u32,
+}
+
+impl Variables {
+    /// Numbers the registers of a body.
+    pub fn new(body: &Body) -> Self {
+        let lanes = |r: &ptx_ir::Register| {
+            let decl = body.reg_decls.get(r.decl);
+            u32::from(decl.map_or(1, |d| d.vector.max(1)))
+        };
+        let vectors = body.reg_decls.values().any(|d| d.vector > 1);
+        if !vectors {
+            return Self {
+                starts: Vec::new(),
+                registers: Vec::new(),
+                len: body.registers.len() as u32,
+            };
+        }
+        let mut starts = Vec::with_capacity(body.registers.len() + 1);
+        let mut registers = Vec::new();
+        for (id, register) in body.registers.iter() {
+            starts.push(registers.len() as u32);
+            registers.extend((0..lanes(register)).map(|_| id));
+        }
+        let len = registers.len() as u32;
+        starts.push(len);
+        Self {
+            starts,
+            registers,
+            len,
+        }
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Whether the body mentions no register.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The numbers of what an instruction mentions.
+    #[inline]
+    pub fn of(&self, place: RegLane) -> Range<u32> {
+        let id = place.register.as_u32();
+        if self.starts.is_empty() {
+            return id..id + 1;
+        }
+        let bound = |i: usize| self.starts.get(i).copied().unwrap_or(self.len);
+        let (start, end) = (bound(id as usize), bound(id as usize + 1));
+        match place.lane {
+            // A selector of a scalar, or one beyond its vector, is a mistake: all of the register is meant.
+            Some(lane) if start + u32::from(lane) < end && end - start > 1 => {
+                let at = start + u32::from(lane);
+                at..at + 1
+            }
+            _ => start..end,
+        }
+    }
+
+    /// What a number stands for.
+    #[inline]
+    pub fn place(&self, variable: u32) -> RegLane {
+        let Some(&register) = self.registers.get(variable as usize) else {
+            return RegLane {
+                register: RegId::new(variable),
+                lane: None,
+            };
+        };
+        let range = self.of(RegLane {
+            register,
+            lane: None,
+        });
+        RegLane {
+            register,
+            lane: (range.len() > 1).then_some((variable - range.start) as u8),
+        }
+    }
+
+    /// The class of register that holds it; `None` where its type is unknown.
+    pub fn class(&self, body: &Body, variable: u32) -> Option<RegisterClass> {
+        let register = body.registers.get(self.place(variable).register)?;
+        let ty = body.reg_decls.get(register.decl)?.ty.known()?;
+        ty.register_class()
+    }
+}

@@ -1,0 +1,128 @@
+//! Asks parser and verifier about a text: a module, or a statement with no more around it than what it mentions.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use ptx_ir::{Diagnostic, Module, Severity, Span};
+use ptx_isa::StateSpace;
+
+use crate::function::Body;
+use crate::interface::Interface;
+use crate::module::Tables;
+use crate::writer::Dependency;
+
+/// The module that a text is, or the errors from a place on, which they count from. What follows the second place only ends
+/// the text: an error there, a missing `;` say, is one at its end.
+pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec<Diagnostic>> {
+    let parsed = ptx_parse::parse_str(text);
+    let mut found = parsed.diagnostics;
+    found.extend(ptx_verify::verify(
+        &parsed.module,
+        &ptx_verify::Options::default(),
+    ));
+    found.retain(|d| d.severity == Severity::Error && start <= d.span.start as usize);
+    if found.is_empty() {
+        return Ok(parsed.module);
+    }
+    found.sort_by_key(|d| d.span.start);
+    let shift = |span: Span| {
+        let back = |at: u32| (at as usize).clamp(start, end).saturating_sub(start) as u32;
+        Span::new(back(span.start), back(span.end))
+    };
+    for d in &mut found {
+        d.span = shift(d.span);
+        // What stands around the text nobody wrote.
+        let inside = |span: Span| start <= span.start as usize && span.end as usize <= end;
+        d.labels.retain(|label| inside(label.span));
+        for label in &mut d.labels {
+            label.span = shift(label.span);
+        }
+    }
+    Err(found)
+}
+
+/// A module that holds a statement of `body` and what it mentions, and where the statement begins.
+pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> (String, usize) {
+    let mut mentions = body.mentions.clone();
+    // What stands in tables of functions.
+    let mentioned = |m: &Dependency| match m {
+        Dependency::Label(l) => body.labels.get(*l as usize)?.table.as_ref(),
+        _ => None,
+    };
+    let nested: Vec<Dependency> = mentions
+        .iter()
+        .filter_map(mentioned)
+        .flat_map(|t| t.mentions.iter().copied())
+        .collect();
+    mentions.extend(nested);
+    mentions.sort_unstable();
+    mentions.dedup();
+    let mut text = tables.header.clone();
+    for mention in &mentions {
+        match mention {
+            Dependency::Global(v) => {
+                text.push_str(&tables.global_text(*v));
+            }
+            Dependency::Func(f) => text.push_str(&tables.prototype(*f)),
+            _ => {}
+        }
+    }
+    let known = tables.functions.get(body.function as usize);
+    let own = known.map_or_else(Interface::default, |f| f.interface.shape());
+    let header = own.header(body.kind, &body.name).unwrap_or_default();
+    let _ = writeln!(text, "{header}\n{{");
+    // What is declared in a scope may have the name of a parameter.
+    let inside = body.is_in_scope();
+    if inside {
+        text.push_str("{\n");
+    }
+    let mut labels = String::new();
+    for mention in &mentions {
+        match mention {
+            Dependency::Reg(r) => {
+                if let Some(reg) = body.registers.get(*r as usize)
+                    && !reg.is_parameter
+                {
+                    let vector = match reg.vector {
+                        1 => String::new(),
+                        n => format!(".v{n} "),
+                    };
+                    let name = body.register_name(reg);
+                    let space = StateSpace::Reg.text();
+                    let _ = writeln!(text, "{space} {vector}{} {name};", reg.ty);
+                }
+            }
+            Dependency::Local(v) => {
+                if let Some(local) = body.locals.get(*v as usize)
+                    && !local.is_parameter
+                {
+                    let _ = writeln!(text, "{}", local.text);
+                }
+            }
+            Dependency::Label(l) => {
+                if let Some(label) = body.labels.get(*l as usize) {
+                    match &label.table {
+                        Some(table) => {
+                            let _ = writeln!(text, "{}: {}", label.name, table.text);
+                        }
+                        None => {
+                            let _ = writeln!(labels, "{}:", label.name);
+                        }
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    let start = text.len();
+    text.push_str(statement);
+    text.push('\n');
+    if inside {
+        text.push_str("}\n");
+    }
+    text.push_str(&labels);
+    text.push_str("}\n");
+    (text, start)
+}

@@ -1,0 +1,126 @@
+//! Whose a handle is: what is said of one that is used where it does not belong.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use crate::error::{Error, Kind};
+use crate::function::{Body, LabelInfo, Local, RegisterInfo};
+use crate::operand::{Func, Label, Reg, RegRange, Var};
+
+/// A handle as it was given.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Handle {
+    Reg(Reg),
+    Range(RegRange),
+    Var(Var),
+    Label(Label),
+    Func(Func),
+}
+
+impl Handle {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Reg(_) => "register",
+            Self::Range(_) => "range of registers",
+            Self::Var(_) => "variable",
+            Self::Label(_) => "label",
+            Self::Func(_) => "function",
+        }
+    }
+
+    fn owner(self) -> (u32, usize) {
+        let (owner, index) = match self {
+            Self::Reg(h) => (h.owner, h.index),
+            Self::Range(h) => (h.owner, h.index),
+            Self::Var(h) => (h.owner, h.index),
+            Self::Label(h) => (h.owner, h.index),
+            Self::Func(h) => (h.owner, h.index),
+        };
+        (owner, index as usize)
+    }
+
+    fn help(self) -> &'static str {
+        match self {
+            Self::Reg(_) | Self::Range(_) => {
+                "a register is of the function that made it: make one here, and pass the value as an argument or through memory"
+            }
+            Self::Var(_) => {
+                "parameters and local variables are of their function: what several functions share is declared by `ModuleBuilder::declare`, in their module"
+            }
+            Self::Label(_) => {
+                "a label is of the function that made it: make one here with `label`, and jump to other functions by calling them"
+            }
+            Self::Func(_) => {
+                "declare the function in this module too: `declare_func` with `Linkage::Extern`"
+            }
+        }
+    }
+}
+
+/// The names of a function; those of one that is being made are in its own body.
+#[derive(Default, Debug)]
+struct Names {
+    function: String,
+    registers: Vec<RegisterInfo>,
+    register_names: String,
+    locals: Vec<Local>,
+    labels: Vec<LabelInfo>,
+}
+
+impl Names {
+    fn of(&self, handle: Handle, index: usize) -> Option<&str> {
+        match handle {
+            Handle::Reg(_) => self.registers.get(index)?.name(&self.register_names),
+            Handle::Var(_) => Some(&self.locals.get(index)?.name),
+            Handle::Label(_) => Some(&self.labels.get(index)?.name),
+            Handle::Range(_) | Handle::Func(_) => None,
+        }
+    }
+}
+
+/// The functions of a module that were begun.
+#[derive(Default, Debug)]
+pub(crate) struct HandleOwners(BTreeMap<u32, Names>);
+
+impl HandleOwners {
+    /// A function is begun.
+    pub(crate) fn begin(&mut self, owner: u32, function: &str) {
+        let function = function.to_string();
+        let names = Names {
+            function,
+            ..Names::default()
+        };
+        self.0.insert(owner, names);
+    }
+
+    /// A function is finished, or given up: its names are kept for mistakes to come.
+    pub(crate) fn end(&mut self, body: &mut Body) {
+        use core::mem::take;
+        if let Some(names) = self.0.get_mut(&body.owner) {
+            names.registers = take(&mut body.registers);
+            names.register_names = take(&mut body.register_names);
+            names.locals = take(&mut body.locals);
+            names.labels = take(&mut body.labels);
+        }
+    }
+
+    /// A handle that does not belong to the place where it is used: a function, or the module itself.
+    #[cold]
+    pub(crate) fn refuse(&self, handle: Handle, place: Option<&str>) -> Error {
+        let (owner, index) = handle.owner();
+        let noun = handle.noun();
+        let what = match self.0.get(&owner) {
+            Some(names) => {
+                let name = names.of(handle, index);
+                let name = name.map_or(String::new(), |n| format!(" `{n}`"));
+                format!("the {noun}{name} of `{}`", names.function)
+            }
+            None => format!("a {noun} of another module"),
+        };
+        let place = place.map_or("the module".to_string(), |p| format!("`{p}`"));
+        let message = format!("{what} is used in {place}, where it does not belong");
+        Error::new(Kind::Foreign, message, handle.help())
+    }
+}

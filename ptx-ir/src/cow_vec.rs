@@ -1,0 +1,320 @@
+//! Tables that share their storage: many small ones, one allocation.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+/// Values in a row: a vector, or a stretch of one that other tables have stretches of as well. The
+/// first change of a shared one copies its stretch, so that no other table sees it.
+pub struct CowVec<V>(Rows<V>);
+
+enum Rows<V> {
+    /// The rows before `first` belong to tables that were cut off.
+    Own { rows: Vec<V>, first: u32 },
+    Shared {
+        rows: Arc<[V]>,
+        first: u32,
+        len: u32,
+    },
+}
+
+/// A table longer than this is worth an allocation of its own.
+const LONG: usize = 1 << 12;
+
+impl<V> CowVec<V> {
+    /// An empty table; does not allocate.
+    pub const fn new() -> Self {
+        Self::own(Vec::new())
+    }
+
+    const fn own(rows: Vec<V>) -> Self {
+        Self(Rows::Own { rows, first: 0 })
+    }
+
+    /// The value at `index`, if there is one.
+    #[inline]
+    pub(crate) fn at(&self, index: usize) -> Option<&V> {
+        match &self.0 {
+            Rows::Own { rows, first } => rows.get(*first as usize + index),
+            Rows::Shared { len, .. } if index >= *len as usize => None,
+            Rows::Shared { rows, first, .. } => rows.get(*first as usize + index),
+        }
+    }
+
+    /// How many values there are.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Rows::Own { rows, first } => rows.len() - *first as usize,
+            Rows::Shared { len, .. } => *len as usize,
+        }
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets every value; a vector keeps its room.
+    pub fn clear(&mut self) {
+        match &mut self.0 {
+            Rows::Own { rows, first } => rows.truncate(*first as usize),
+            Rows::Shared { .. } => *self = Self::new(),
+        }
+    }
+}
+
+impl<V: Clone> CowVec<V> {
+    /// Adds a value and gives its index.
+    ///
+    /// Large tables grow by a quarter, so that a huge function does not cost twice its size.
+    #[inline]
+    pub fn push(&mut self, value: V) -> usize {
+        match &mut self.0 {
+            Rows::Own { rows, first } if rows.len() < rows.capacity() => {
+                let index = rows.len() - *first as usize;
+                rows.push(value);
+                index
+            }
+            _ => self.push_slow(value),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_slow(&mut self, value: V) -> usize {
+        let index = self.len();
+        self.unshare();
+        if let Rows::Own { rows, .. } = &mut self.0 {
+            push(rows, value);
+        }
+        index
+    }
+
+    /// Adds values and gives the index of the first.
+    #[inline]
+    pub(crate) fn append(&mut self, values: &[V]) -> usize {
+        match &mut self.0 {
+            Rows::Own { rows, first } if rows.capacity() - rows.len() >= values.len() => {
+                let index = rows.len() - *first as usize;
+                rows.extend(values.iter().cloned());
+                index
+            }
+            _ => self.append_slow(values),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn append_slow(&mut self, values: &[V]) -> usize {
+        let index = self.len();
+        self.extend(values.iter().cloned());
+        index
+    }
+
+    #[inline]
+    fn unshare(&mut self) {
+        if let Rows::Shared { .. } = self.0 {
+            self.copy_rows();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn copy_rows(&mut self) {
+        *self = self.clone_rows();
+    }
+
+    fn clone_rows(&self) -> Self {
+        Self::own(self.to_vec())
+    }
+
+    /// Makes room for `len` more values.
+    pub(crate) fn reserve(&mut self, len: usize) {
+        if let Rows::Own { rows, .. } = &mut self.0 {
+            rows.reserve_exact(len);
+        }
+    }
+}
+
+/// What becomes of a table and its counterpart: see [`Body::cut`](crate::Body::cut) and
+/// [`Body::share`](crate::Body::share).
+#[derive(Copy, Clone)]
+pub(crate) enum ShareOp {
+    /// Cuts the values off the other table: that one goes on with the next ones behind them.
+    Cut,
+    /// Empties the other table.
+    Clear,
+    /// Takes everything cut off the other table, now shared; that one keeps its room.
+    Seal,
+    /// The same at the end, when the other table is done with.
+    Finish,
+    /// Gives what was cut the table it stands in, which the other one is.
+    Share,
+}
+
+impl<V: Clone> CowVec<V> {
+    pub(crate) fn step(&mut self, other: &mut Self, step: ShareOp) {
+        match step {
+            ShareOp::Cut if other.is_empty() => {}
+            ShareOp::Cut => *self = other.split_off(),
+            ShareOp::Clear => other.clear(),
+            ShareOp::Seal => *self = other.freeze(),
+            ShareOp::Finish => *self = core::mem::take(other).finish(),
+            ShareOp::Share => self.share(other),
+        }
+    }
+
+    fn split_off(&mut self) -> Self {
+        let len = self.len();
+        match &mut self.0 {
+            Rows::Own { rows, first } if len > LONG => {
+                // It leaves with the few rows before it: they are cheaper to copy.
+                let mut before = Vec::with_capacity(*first as usize + LONG);
+                before.extend_from_slice(&rows[..*first as usize]);
+                let mut rows = core::mem::replace(rows, before);
+                rows.shrink_to_fit();
+                Self(Rows::Own {
+                    rows,
+                    first: *first,
+                })
+            }
+            Rows::Own { rows, first } => Self(Rows::Shared {
+                rows: Arc::default(),
+                first: core::mem::replace(first, rows.len() as u32),
+                len: len as u32,
+            }),
+            Rows::Shared { .. } => core::mem::take(self),
+        }
+    }
+
+    fn freeze(&mut self) -> Self {
+        match &mut self.0 {
+            Rows::Own { rows, first } if *first > 0 => {
+                *first = 0;
+                let all = Arc::from(rows.as_slice());
+                rows.clear();
+                Self::shared(all)
+            }
+            _ => Self::new(),
+        }
+    }
+
+    fn finish(self) -> Self {
+        match self.0 {
+            Rows::Own { rows, first } if first > 0 => Self::shared(Arc::from(rows)),
+            _ => Self::new(),
+        }
+    }
+
+    fn shared(rows: Arc<[V]>) -> Self {
+        let len = rows.len() as u32;
+        Self(Rows::Shared {
+            rows,
+            first: 0,
+            len,
+        })
+    }
+
+    fn share(&mut self, all: &Self) {
+        if let (Rows::Shared { rows, .. }, Rows::Shared { rows: all, .. }) = (&mut self.0, &all.0)
+            && rows.is_empty()
+        {
+            *rows = all.clone();
+        }
+    }
+}
+
+/// `Vec::push` with a gentler growth: small at first, by a quarter in the end.
+#[inline]
+pub(crate) fn push<V>(rows: &mut Vec<V>, value: V) {
+    if rows.len() == rows.capacity() {
+        grow(rows);
+    }
+    rows.push(value);
+}
+
+#[cold]
+fn grow<V>(rows: &mut Vec<V>) {
+    let least = (256 / size_of::<V>().max(1)).clamp(1, 16);
+    let len = rows.len();
+    rows.reserve_exact(if len < LONG { len.max(least) } else { len / 4 });
+}
+
+impl<V> Deref for CowVec<V> {
+    type Target = [V];
+    #[inline]
+    fn deref(&self) -> &[V] {
+        let rows = match &self.0 {
+            Rows::Own { rows, first } => rows.get(*first as usize..),
+            Rows::Shared { rows, first, len } => {
+                let first = *first as usize;
+                rows.get(first..first + *len as usize)
+            }
+        };
+        rows.unwrap_or_default()
+    }
+}
+
+impl<V: Clone> DerefMut for CowVec<V> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [V] {
+        self.unshare();
+        let rows = match &mut self.0 {
+            Rows::Own { rows, first } => rows.get_mut(*first as usize..),
+            Rows::Shared { .. } => None,
+        };
+        rows.unwrap_or_default()
+    }
+}
+
+impl<V: Clone> Clone for CowVec<V> {
+    fn clone(&self) -> Self {
+        match &self.0 {
+            Rows::Own { .. } => self.clone_rows(),
+            Rows::Shared { rows, first, len } => Self(Rows::Shared {
+                rows: rows.clone(),
+                first: *first,
+                len: *len,
+            }),
+        }
+    }
+}
+
+impl<V> Default for CowVec<V> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<V: fmt::Debug> fmt::Debug for CowVec<V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<V: PartialEq> PartialEq for CowVec<V> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<V: Eq> Eq for CowVec<V> {}
+
+impl<V: Clone> Extend<V> for CowVec<V> {
+    fn extend<I: IntoIterator<Item = V>>(&mut self, values: I) {
+        for value in values {
+            self.push(value);
+        }
+    }
+}
+
+impl<'t, V> IntoIterator for &'t CowVec<V> {
+    type Item = &'t V;
+    type IntoIter = core::slice::Iter<'t, V>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

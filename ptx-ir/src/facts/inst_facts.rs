@@ -1,0 +1,333 @@
+//! What follows from a mnemonic and the shape of its operands.
+
+use alloc::vec::Vec;
+use ptx_isa::{
+    Access, AsyncPhase, Completion, Control, ConvergenceScope, EffectKind, FormMatch, Marks,
+    Modifier, Nesting, Proxy, Role, Size, Spaces, StateSpace,
+};
+
+use super::Space;
+use super::registers::RegAccess;
+
+/// Where an operand of the form stands among those of the instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum OperandPart {
+    /// It is the whole operand.
+    Whole,
+    /// It is one half of a pair, if a pair is written.
+    Half(u8),
+    /// It is an element of a vector, or a part of what stands in brackets.
+    Part(u8),
+}
+
+/// One operand of the form that is there.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct Part {
+    /// The operand of the form.
+    pub(super) operand: u8,
+    /// Which operand of the instruction holds it.
+    pub(super) written: u8,
+    pub(super) inside: OperandPart,
+    /// What happens to the registers in it.
+    pub(super) usage: RegAccess,
+    pub(super) role: Role,
+}
+
+/// How many bytes an access reaches.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Bytes {
+    Unknown,
+    Fixed(u32),
+    /// The value of a part.
+    Value(u8),
+}
+
+/// Memory that is reached through an operand, or through none.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) struct AccessFacts {
+    /// Its address, among the parts.
+    pub(super) part: Option<u8>,
+    pub(super) access: Access,
+    pub(super) space: Space,
+    pub(super) bytes: Bytes,
+    /// What is read or written there, among the parts.
+    pub(super) data: Option<u8>,
+    /// Whether an mbarrier, and whether a tensor map lies there.
+    pub(super) mbarrier: bool,
+    pub(super) map: bool,
+    pub(super) order: Option<Modifier>,
+    pub(super) scope: Option<Modifier>,
+}
+
+macro_rules! flags {
+    ($($name:ident = $bit:literal;)*) => {
+        $(pub(super) const $name: u16 = 1 << $bit;)*
+    };
+}
+
+/// What an instruction does or does not do, in bits.
+pub(super) struct Flag;
+
+impl Flag {
+    flags! {
+        CARRY_READ = 0;
+        CARRY_WRITE = 1;
+        VOLATILE = 2;
+        FENCE = 3;
+        BARRIER = 4;
+        UNIFORM = 5;
+        ONE_THREAD = 6;
+        SIDE = 7;
+        MULTIMEM = 8;
+    }
+}
+
+/// What all instructions of one mnemonic and one shape of operands do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FormFacts {
+    /// Whether the table knows the instruction.
+    pub(super) known: bool,
+    /// The section of the manual that has its form; empty where none has.
+    pub(super) section: &'static str,
+    pub(super) parts: Vec<Part>,
+    pub(super) accesses: Vec<AccessFacts>,
+    pub(super) control: Option<Control>,
+    pub(super) converge: Option<ConvergenceScope>,
+    /// The part that names the lanes.
+    pub(super) lanes: Option<u8>,
+    pub(super) steps: Vec<(Completion, AsyncPhase)>,
+    pub(super) proxy: Option<Proxy>,
+    pub(super) order: Option<Modifier>,
+    pub(super) scope: Option<Modifier>,
+    pub(super) flags: u16,
+}
+
+impl FormFacts {
+    /// An instruction of which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        known: false,
+        section: "",
+        parts: Vec::new(),
+        accesses: Vec::new(),
+        control: None,
+        converge: None,
+        lanes: None,
+        steps: Vec::new(),
+        proxy: None,
+        order: None,
+        scope: None,
+        flags: 0,
+    };
+
+    /// What the table says of a form with what fills its slots and its operands.
+    pub fn new(selection: &FormMatch<'_>) -> Self {
+        let mut facts = Self {
+            known: true,
+            section: selection.form.section(),
+            ..Self::UNKNOWN
+        };
+        facts.add_parts(selection);
+        facts.add_accesses(selection);
+        for effect in selection.effects() {
+            facts.add_effect(selection, effect);
+        }
+        // What does not say otherwise is weak.
+        let atomic = facts
+            .accesses
+            .iter()
+            .any(|a| a.access == Access::ReadModifyWrite);
+        let plain = !atomic && facts.proxy.is_none() && !facts.accesses.is_empty();
+        if facts.order.is_none() && plain {
+            facts.order = Some(Modifier::Weak);
+        }
+        facts.order_accesses();
+        facts
+    }
+
+    /// Gives each access its order: that of the instruction, unless its accesses differ. What is copied, stored or reduced
+    /// asynchronously and told to an mbarrier completes there with `.release` at `.cluster` scope (9.7.9.12, 9.7.9.25,
+    /// 9.7.13.7); copies, and what reductions read, are weak.
+    fn order_accesses(&mut self) {
+        let starts = |c: Completion| self.steps.contains(&(c, AsyncPhase::Start));
+        let (told, copies) = (starts(Completion::Mbarrier), starts(Completion::Bulk));
+        let (order, scope) = (self.order, self.scope);
+        for access in &mut self.accesses {
+            (access.order, access.scope) = if told && access.mbarrier {
+                (Some(Modifier::Release), Some(Modifier::Cluster))
+            } else if (told || copies)
+                && !access.map
+                && (order.is_none() || access.access == Access::Read)
+            {
+                (Some(Modifier::Weak), None)
+            } else if (told || copies) && access.map {
+                (None, None)
+            } else {
+                (order, scope)
+            };
+        }
+    }
+
+    fn add_parts(&mut self, selection: &FormMatch<'_>) {
+        for (index, operand) in selection.form.operands().iter().enumerate() {
+            let Some(written) = selection.operands.written(index) else {
+                continue;
+            };
+            // What is optional inside of brackets may be absent although its place is there.
+            if selection.operands.get(index).is_none() {
+                continue;
+            }
+            let part = selection.operands.part(index) as u8;
+            self.parts.push(Part {
+                operand: index as u8,
+                written: written as u8,
+                inside: match operand.within {
+                    Nesting::Bracket(_) | Nesting::Vector(_) => OperandPart::Part(part),
+                    Nesting::Pair => OperandPart::Half(1),
+                    Nesting::Whole => OperandPart::Half(0),
+                    _ => OperandPart::Whole,
+                },
+                usage: match operand.role {
+                    Role::Def | Role::Rets => RegAccess::Write,
+                    Role::ReadWrite => RegAccess::ReadWrite,
+                    _ => RegAccess::Read,
+                },
+                role: operand.role,
+            });
+        }
+    }
+
+    /// The part that an operand of the form is.
+    fn part(&self, operand: u8) -> Option<u8> {
+        let at = self.parts.iter().position(|p| p.operand == operand);
+        at.map(|at| at as u8)
+    }
+
+    fn add_accesses(&mut self, selection: &FormMatch<'_>) {
+        for (at, part) in (0u8..).zip(self.parts.iter()) {
+            let Some(operand) = selection.form.operands().get(usize::from(part.operand)) else {
+                continue;
+            };
+            if operand.access == Access::None {
+                continue;
+            }
+            if operand.marks.contains(Marks::MULTIMEM) {
+                self.flags |= Flag::MULTIMEM;
+            }
+            let bytes = match operand.size {
+                Size::Fixed(bytes) => Bytes::Fixed(bytes.into()),
+                Size::Like(of) => match selection.width(of.into()) {
+                    Some(bits) => Bytes::Fixed(bits.div_ceil(8)),
+                    None => Bytes::Unknown,
+                },
+                Size::Value(of) => self.part(of).map_or(Bytes::Unknown, Bytes::Value),
+                _ => Bytes::Unknown,
+            };
+            let data = match operand.size {
+                Size::Like(of) => self.part(of),
+                _ => None,
+            };
+            self.accesses.push(AccessFacts {
+                part: Some(at),
+                access: operand.access,
+                space: space(selection, operand),
+                bytes,
+                data,
+                mbarrier: operand.marks.contains(Marks::MBARRIER),
+                map: operand.marks.contains(Marks::TENSORMAP),
+                order: None,
+                scope: None,
+            });
+        }
+    }
+
+    fn add_effect(&mut self, selection: &FormMatch<'_>, effect: EffectKind) {
+        match effect {
+            EffectKind::Order(word) => self.order = selection.word(word).or(self.order),
+            EffectKind::Scope(word) => self.scope = selection.word(word).or(self.scope),
+            EffectKind::Proxy(proxy) => self.proxy = Some(proxy),
+            EffectKind::Control(control) => self.control = Some(control),
+            EffectKind::Converge(group) => self.converge = Some(group),
+            EffectKind::Lanes(operand) => self.lanes = self.part(operand),
+            EffectKind::Async(completion, step) => self.steps.push((completion, step)),
+            EffectKind::Memory(access, space) => self.accesses.push(AccessFacts {
+                part: None,
+                access,
+                space: space.state_space().map_or(Space::Any, Space::State),
+                bytes: Bytes::Unknown,
+                data: None,
+                mbarrier: false,
+                map: false,
+                order: None,
+                scope: None,
+            }),
+            EffectKind::CarryRead => self.flags |= Flag::CARRY_READ,
+            EffectKind::CarryWrite => self.flags |= Flag::CARRY_WRITE,
+            EffectKind::Volatile => self.flags |= Flag::VOLATILE,
+            EffectKind::Fence => self.flags |= Flag::FENCE,
+            EffectKind::Barrier => self.flags |= Flag::BARRIER,
+            EffectKind::Uniform => self.flags |= Flag::UNIFORM,
+            EffectKind::OneThread => self.flags |= Flag::ONE_THREAD,
+            // What is not known here must at least stay where it is.
+            _ => self.flags |= Flag::SIDE,
+        }
+    }
+
+    pub(super) const fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// Where the memory at an address lies.
+fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
+    let marks = operand.marks;
+    if marks.contains(Marks::TMEM) {
+        return Space::Tensor;
+    }
+    if marks.contains(Marks::TEXTURE) {
+        return Space::Texture;
+    }
+    if marks.contains(Marks::SURFACE) {
+        return Space::Surface;
+    }
+    // Through a generic address, be it that of a parameter or a constant, which the assembler does not check.
+    let of_map = marks.contains(Marks::TENSORMAP) && operand.access == Access::Read;
+    match operand.spaces {
+        Spaces::Words(&[Modifier::Global], _) if of_map => Space::Generic,
+        Spaces::Slot(slot) => {
+            let word = selection.word(ptx_isa::ModifierSource::Slot(slot));
+            let space = word.and_then(|w| w.state_space());
+            space.map_or(Space::Generic, Space::State)
+        }
+        Spaces::Words(words, generic) => {
+            let within = words.iter().filter_map(|w| w.state_space());
+            let base = within.clone().next();
+            // The window that is written is nearer than the one the assembler checks.
+            let written = written_space(selection, |s| base.is_none_or(|b| b.base() == s.base()));
+            match written {
+                Some(space) => Space::State(space),
+                None if generic => Space::Generic,
+                None if within.count() == 1 => base.map_or(Space::Any, Space::State),
+                None => Space::Any,
+            }
+        }
+        // The assembler does not check where it lies.
+        _ if marks.contains(Marks::MBARRIER) => {
+            let shared = written_space(selection, |s| s.base() == StateSpace::Shared);
+            Space::State(shared.unwrap_or(StateSpace::Shared))
+        }
+        _ if marks.contains(Marks::TENSORMAP) => Space::Generic,
+        _ => written_space(selection, |_| true).map_or(Space::Any, Space::State),
+    }
+}
+
+/// The only state space among the modifiers that `fits`.
+fn written_space(
+    selection: &FormMatch<'_>,
+    fits: impl Fn(StateSpace) -> bool,
+) -> Option<StateSpace> {
+    let slots = 0..selection.form.slot_count();
+    let words = slots.flat_map(|slot| selection.assignment.words(slot));
+    let mut spaces = words.filter_map(|w| w.state_space()).filter(|&s| fits(s));
+    let first = spaces.next()?;
+    spaces.all(|s| s == first).then_some(first)
+}

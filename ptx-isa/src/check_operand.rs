@@ -1,0 +1,416 @@
+//! What is asked of one operand, or of every element of it: signs, kinds, types, constants, state spaces.
+
+use crate::check_form::same_element_kind;
+use crate::type_compat::Expected;
+use crate::{
+    ActualOperand, Marks, Modifier, Operand, OperandShape, OperandViolation, Role, ScalarType,
+    Selector, StateSpace, TableKind, TypeExpr, TypeKind,
+};
+
+/// Where an address may lie.
+#[derive(Copy, Clone)]
+pub(crate) enum SpaceRule {
+    Any,
+    One(StateSpace),
+    Words(&'static [Modifier], bool),
+}
+
+impl SpaceRule {
+    fn takes(self, space: StateSpace) -> bool {
+        match self {
+            Self::Any => true,
+            Self::One(wanted) => wanted.overlaps(space),
+            Self::Words(words, generic) => {
+                let mut spaces = words.iter().filter_map(|w| w.state_space());
+                generic && space.is_generic() || spaces.any(|s| s.overlaps(space))
+            }
+        }
+    }
+
+    /// Whether a number may be an address: only that of a variable of the thread.
+    fn takes_number(self) -> bool {
+        match self {
+            Self::Any => false,
+            Self::One(space) => space == StateSpace::Local,
+            Self::Words(words, _) => {
+                let mut spaces = words.iter().filter_map(|w| w.state_space());
+                spaces.any(|s| s == StateSpace::Local)
+            }
+        }
+    }
+}
+
+/// What is asked of an operand, or of every element of it.
+pub(crate) struct Element<'o> {
+    pub(crate) operand: &'o Operand,
+    pub(crate) expected: Expected,
+    pub(crate) spaces: SpaceRule,
+    /// Whether the form calls a function.
+    pub(crate) calls: bool,
+}
+
+impl Element<'_> {
+    fn has(&self, mark: Marks) -> bool {
+        self.operand.marks.contains(mark)
+    }
+
+    /// Whether the operand is a vector of registers that are as wide together as the type asks.
+    pub(crate) fn parts(&self, written: &ActualOperand<'_>) -> bool {
+        let Some(bits) = self.expected.bits() else {
+            return false;
+        };
+        match written.shape {
+            OperandShape::Vector(elements) => {
+                let each = bits / (elements.len().max(1) as u16);
+                let sinks = elements
+                    .iter()
+                    .filter(|e| e.shape == OperandShape::Discard)
+                    .count();
+                let whole = matches!(elements.len(), 1 | 2 | 4) && each >= 8;
+                let registers = elements
+                    .iter()
+                    .any(|e| matches!(e.shape, OperandShape::Register(_)));
+                whole
+                    && sinks < elements.len()
+                    && same_element_kind(elements).is_ok()
+                    && elements.iter().all(|e| match e.shape {
+                        _ if e.offset => false,
+                        OperandShape::Register(ty) => {
+                            Expected::Width(each).takes_register(ty, false)
+                        }
+                        OperandShape::Discard => self.has(Marks::SINK),
+                        OperandShape::Special(r) => {
+                            self.operand.role == Role::Use && r.scalar_type().bits() == each
+                        }
+                        OperandShape::Integer(_) => self.operand.role == Role::Use,
+                        OperandShape::F64(_) | OperandShape::F32Bits(_) => {
+                            registers && self.operand.role == Role::Use
+                        }
+                        _ => false,
+                    })
+            }
+            OperandShape::RegisterVector(ty, n) => ty.bits() * u16::from(n) == bits,
+            _ => false,
+        }
+    }
+
+    /// Whether a register may be an element of a vector.
+    pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
+        let value = matches!(self.operand.role, Role::Def | Role::Use | Role::ReadWrite);
+        let widen = self.has(Marks::WIDEN);
+        value
+            && if self.has(Marks::EXACT) {
+                // Two halves are an integer to those that compute with integers, not to a sum of products.
+                let halves = ty.kind() == TypeKind::Packed && self.expected.is_integer();
+                self.expected.takes_register(ty, widen) && !halves
+            } else {
+                self.expected.takes_element(ty, widen)
+            }
+    }
+
+    /// A constant in a vector without registers.
+    pub(crate) fn bare_constant(
+        &self,
+        constant: &ActualOperand<'_>,
+    ) -> Result<(), OperandViolation> {
+        let integer = matches!(constant.shape, OperandShape::Integer(_));
+        if self
+            .expected
+            .accepts_bare_constant(integer, matches!(constant.shape, OperandShape::F32Bits(_)))
+        {
+            Ok(())
+        } else {
+            Err(OperandViolation::Constant)
+        }
+    }
+
+    /// One register without braces where a vector of one would do: `_` is no such register.
+    pub(crate) fn check_scalar(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        if written.shape == OperandShape::Discard {
+            return Err(OperandViolation::Sink);
+        }
+        self.check(written)
+    }
+
+    pub(crate) fn check(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        if written.negated && !self.has(Marks::NEG) {
+            return Err(OperandViolation::Negated);
+        }
+        if written.inverted && !(self.has(Marks::NOT) && self.expected.is_predicate()) {
+            return Err(OperandViolation::Inverted);
+        }
+        if written.lanes.is_some_and(|lanes| !self.takes_lanes(lanes)) {
+            return Err(OperandViolation::Lanes);
+        }
+        match self.operand.role {
+            Role::Def | Role::Use | Role::ReadWrite => self.value(written),
+            Role::Imm => match written.shape {
+                OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) => {
+                    self.constant(written)
+                }
+                _ => Err(OperandViolation::NeedsConstant),
+            },
+            Role::Addr => self.address(written),
+            Role::Label => kind(matches!(written.shape, OperandShape::Label)),
+            Role::Func => match written.shape {
+                OperandShape::Register(ty) => {
+                    kind(self.has(Marks::REG) && is_address(ty, &[32, 64]))
+                }
+                shape => kind(!self.has(Marks::REG) && matches!(shape, OperandShape::Function)),
+            },
+            Role::Symbol => match written.shape {
+                OperandShape::Variable(space, _) if !self.spaces.takes(space) => {
+                    Err(OperandViolation::Space)
+                }
+                shape => kind(matches!(shape, OperandShape::Variable(..))),
+            },
+            Role::Args | Role::Rets => Ok(()),
+            Role::LabelTable => kind(match written.shape {
+                OperandShape::Table(TableKind::Branches) => !self.calls,
+                OperandShape::Table(_) => self.calls,
+                _ => false,
+            }),
+            Role::Sreg => self.special(written),
+        }
+    }
+
+    /// Whether the bytes or half words may be selected: one of one register to compute with, as many as fit of two
+    /// registers where several are computed at once, any of the result.
+    fn takes_lanes(&self, selector: Selector) -> bool {
+        let mut lanes = selector.lanes();
+        let count = lanes.len();
+        let (all, half) = if self.has(Marks::HALVES) {
+            (2, true)
+        } else if self.has(Marks::BYTES) {
+            (4, false)
+        } else {
+            let highest = if selector.is_half() { 1 } else { 3 };
+            return self.has(Marks::LANES) && count == 1 && lanes.all(|l| l <= highest);
+        };
+        if count == 0 || selector.is_half() != half {
+            false
+        } else if self.operand.role == Role::Def {
+            selector.lanes().is_sorted_by(|a, b| a > b) && lanes.all(|l| usize::from(l) < all)
+        } else {
+            count == all
+        }
+    }
+
+    fn special(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        let OperandShape::Special(register) = written.shape else {
+            return Err(OperandViolation::Kind);
+        };
+        let ty = register.scalar_type();
+        let fewer = |t: ScalarType| !t.is_float() && (16..ty.bits()).contains(&t.bits());
+        let fits = self.expected.takes_register(ty, false)
+            || (register.is_short() || self.has(Marks::WIDEN))
+                && matches!(self.expected, Expected::Type(t) if fewer(t));
+        if fits {
+            Ok(())
+        } else {
+            Err(OperandViolation::Type)
+        }
+    }
+
+    fn constant(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        let (sort, value) = match written.shape {
+            OperandShape::Integer(value) => (self.expected.takes_integer(), Some(value)),
+            // A count, a place, a table of truth values: no fraction.
+            _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
+            shape => (
+                self.expected
+                    .takes_float(matches!(shape, OperandShape::F32Bits(_))),
+                None,
+            ),
+        };
+        if let OperandShape::F64(value) | OperandShape::F32Bits(value) = written.shape
+            && self.has(Marks::FRACTION)
+            && !(value > 0.0 && value <= 1.0)
+        {
+            return Err(OperandViolation::Constant);
+        }
+        let in_range = match (self.operand.range, value) {
+            (Some(range), Some(value)) => range.contains(value),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        if sort && in_range {
+            Ok(())
+        } else {
+            Err(OperandViolation::Constant)
+        }
+    }
+
+    fn value(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        let sink = self.has(Marks::SINK) || self.has(Marks::SINK_ONLY);
+        let reads = takes_constants(self.operand);
+        match written.shape {
+            // A sum is a value, but no place for one.
+            _ if written.offset && self.operand.role != Role::Use => {
+                Err(OperandViolation::NeedsRegister)
+            }
+            OperandShape::Discard if sink => Ok(()),
+            OperandShape::Discard => Err(OperandViolation::Sink),
+            _ if self.has(Marks::SINK_ONLY) => Err(OperandViolation::Kind),
+            // Two halves are an integer to those that compute with integers, not to a count or a place.
+            OperandShape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
+                Err(OperandViolation::Type)
+            }
+            OperandShape::F64(_) | OperandShape::F32Bits(_)
+                if self.has(Marks::EXACT) && !self.is_float() =>
+            {
+                Err(OperandViolation::Constant)
+            }
+            OperandShape::Register(ty)
+                if self.expected.takes_register(ty, self.has(Marks::WIDEN)) =>
+            {
+                Ok(())
+            }
+            OperandShape::Register(ScalarType::Pred) if self.has(Marks::LAX) => Ok(()),
+            OperandShape::Register(_) => Err(OperandViolation::Type),
+            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) if reads => {
+                self.constant(written)
+            }
+            // The address of a function is a value to the assembler, but no count, length or place.
+            OperandShape::Function | OperandShape::Kernel if self.takes_function() => Ok(()),
+            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) => {
+                Err(OperandViolation::NeedsRegister)
+            }
+            OperandShape::Bracket(_)
+            | OperandShape::Vector(_)
+            | OperandShape::List(_)
+            | OperandShape::Pair(_) => Err(OperandViolation::Shape),
+            OperandShape::RegisterVector(..) => Err(OperandViolation::Length(1)),
+            _ => Err(OperandViolation::Kind),
+        }
+    }
+
+    fn is_float(&self) -> bool {
+        matches!(self.expected, Expected::Type(ty) if ty.is_float())
+    }
+
+    /// Whether several bytes or half words of it are computed with at once.
+    fn selects(&self) -> bool {
+        self.has(Marks::HALVES) || self.has(Marks::BYTES)
+    }
+
+    fn takes_function(&self) -> bool {
+        // What holds numbers of eight bits and less holds no address.
+        let short = |ty: ScalarType| ty.element().is_some_and(|e| e.is_float() && e.bits() <= 8);
+        let exact =
+            self.has(Marks::EXACT) || matches!(self.expected, Expected::Type(ty) if short(ty));
+        self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
+    }
+
+    /// Whether the operand is an integer or a truth value whatever the instruction computes with.
+    fn is_count(&self) -> bool {
+        match self.operand.ty {
+            TypeExpr::Scalar(ty) => ty.is_integer() || ty == ScalarType::Pred,
+            _ => false,
+        }
+    }
+
+    fn address(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
+        let opaque = self.opaque();
+        let tmem = self.has(Marks::TMEM);
+        // A generic address that is moved to a register of its own first.
+        let named = match self.spaces {
+            SpaceRule::Any => false,
+            SpaceRule::One(_) => true,
+            SpaceRule::Words(words, _) => !words.is_empty(),
+        };
+        let copied = self.has(Marks::LONG_GENERIC) && !named;
+        match written.shape {
+            // A handle is no address to add to.
+            _ if opaque.is_some() && written.offset => Err(OperandViolation::Kind),
+            OperandShape::Register(ty) if tmem && self.has(Marks::LAX) => {
+                if ty.bits() == 32 && ty.kind() != TypeKind::Float {
+                    Ok(())
+                } else {
+                    Err(OperandViolation::Type)
+                }
+            }
+            OperandShape::Register(ty) if tmem && ty != ScalarType::B32 => {
+                Err(OperandViolation::Type)
+            }
+            OperandShape::Special(_) if tmem => Err(OperandViolation::NeedsRegister),
+            OperandShape::Register(ty) => {
+                let widths: &[u16] = if self.has(Marks::TMEM) {
+                    &[32]
+                } else if opaque.is_some() {
+                    &[64]
+                } else if self.has(Marks::LONG) || copied {
+                    &[32, 64]
+                } else {
+                    &[8, 16, 32, 64]
+                };
+                if is_address(ty, widths) {
+                    Ok(())
+                } else {
+                    Err(OperandViolation::Type)
+                }
+            }
+            // A special register is a symbol as good as any, unless it is a vector or the space has to be known.
+            OperandShape::Special(register) if opaque.is_none() && !register.is_vector() => {
+                let known = matches!(self.spaces, SpaceRule::Words(_, false));
+                if register.scalar_type() == ScalarType::Pred || known {
+                    Err(OperandViolation::Kind)
+                } else {
+                    Ok(())
+                }
+            }
+            OperandShape::Variable(space, ty) => {
+                if self.has(Marks::TMEM) {
+                    return Err(OperandViolation::NeedsRegister);
+                }
+                let is_opaque = ty.kind() == TypeKind::Opaque;
+                match opaque {
+                    Some(wanted) if ty != wanted => Err(OperandViolation::Kind),
+                    None if is_opaque && (copied || self.has(Marks::PLAIN)) => {
+                        Err(OperandViolation::Kind)
+                    }
+                    None if is_opaque => Ok(()),
+                    None if !self.spaces.takes(space) => Err(OperandViolation::Space),
+                    _ => Ok(()),
+                }
+            }
+            OperandShape::Integer(_) if opaque.is_none() => {
+                if self.spaces.takes_number() {
+                    Ok(())
+                } else {
+                    Err(OperandViolation::Space)
+                }
+            }
+            _ => Err(OperandViolation::Kind),
+        }
+    }
+
+    /// The type of handle the operand names.
+    fn opaque(&self) -> Option<ScalarType> {
+        let handles = [
+            (Marks::TEXTURE, ScalarType::Texref),
+            (Marks::SAMPLER, ScalarType::Samplerref),
+            (Marks::SURFACE, ScalarType::Surfref),
+        ];
+        let mut handles = handles.into_iter().filter(|&(mark, _)| self.has(mark));
+        handles.next().map(|(_, ty)| ty)
+    }
+}
+
+/// Whether constants may stand for the operand.
+pub(crate) fn takes_constants(operand: &Operand) -> bool {
+    operand.role == Role::Use && !operand.marks.contains(Marks::REG)
+}
+
+fn kind(right: bool) -> Result<(), OperandViolation> {
+    if right {
+        Ok(())
+    } else {
+        Err(OperandViolation::Kind)
+    }
+}
+
+/// Whether registers of the type may hold an address of one of these widths.
+fn is_address(ty: ScalarType, widths: &[u16]) -> bool {
+    widths.contains(&ty.bits()) && (ty.is_integer() || ty.kind() == TypeKind::Bits)
+}

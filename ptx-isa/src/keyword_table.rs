@@ -1,0 +1,122 @@
+//! What all enums of words have in common: their text, the look-up of a text, and an index.
+
+use crate::hash;
+
+/// The index of `word` in a perfect hash table, if it is one of `texts`.
+#[inline]
+pub(crate) fn find(
+    word: &[u8],
+    texts: &[&str],
+    displacements: &[u16],
+    places: &[u16],
+) -> Option<usize> {
+    let hash = hash::hash(word);
+    let displacement = *displacements.get(hash::bucket(hash, displacements.len()))?;
+    let index = *places.get(hash::position(hash, displacement, places.len()))? as usize;
+    (texts.get(index)?.as_bytes() == word).then_some(index)
+}
+
+/// Implements the common methods for an enum of words over the statics `VARIANTS`, `TEXTS`, `DISPLACEMENTS` and `PLACES`.
+macro_rules! words {
+    ($name:ident, $count:literal) => {
+        impl $name {
+            /// All of them, in the order of their indices.
+            pub const ALL: &'static [Self] = &VARIANTS;
+            /// How many there are.
+            pub const COUNT: usize = $count;
+
+            /// As it is written in PTX.
+            #[inline]
+            pub const fn text(self) -> &'static str {
+                TEXTS[self as usize]
+            }
+
+            /// The one that is written so; case matters, and nothing may stand around it.
+            #[inline]
+            pub fn from_text(text: &[u8]) -> Option<Self> {
+                Self::from_index(crate::keyword_table::find(
+                    text,
+                    &TEXTS,
+                    &DISPLACEMENTS,
+                    &PLACES,
+                )?)
+            }
+
+            /// The place in [`ALL`](Self::ALL): dense, and stable within one version of this crate only.
+            #[inline]
+            pub const fn index(self) -> usize {
+                self as usize
+            }
+
+            /// The one at a place in [`ALL`](Self::ALL).
+            #[inline]
+            pub const fn from_index(index: usize) -> Option<Self> {
+                if index < Self::COUNT {
+                    Some(VARIANTS[index])
+                } else {
+                    None
+                }
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.pad(self.text())
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::format;
+    use std::vec::Vec;
+
+    /// Every word finds itself; everything that is almost a word finds nothing.
+    macro_rules! check {
+        ($($name:ident)*) => {$({
+            let words: HashSet<&[u8]> = crate::$name::ALL.iter().map(|w| w.text().as_bytes()).collect();
+            assert_eq!(words.len(), crate::$name::COUNT);
+            for (i, &word) in crate::$name::ALL.iter().enumerate() {
+                let text = word.text();
+                assert_eq!(crate::$name::from_text(text.as_bytes()), Some(word), "{text}");
+                assert_eq!((word.index(), crate::$name::from_index(i)), (i, Some(word)));
+                assert_eq!(format!("{word}"), text);
+                let mut near: Vec<Vec<u8>> = Vec::new();
+                for cut in 0..text.len() {
+                    near.push(text.as_bytes()[..cut].to_vec());
+                    near.push(text.as_bytes()[cut + 1..].to_vec());
+                    let mut changed = text.as_bytes().to_vec();
+                    changed[cut] ^= 0x20;
+                    near.push(changed.clone());
+                    changed[cut] = 0xff;
+                    near.push(changed);
+                }
+                for end in [&b"x"[..], b" ", b"\0", b"::cta", b"::"] {
+                    near.push([text.as_bytes(), end].concat());
+                    near.push([end, text.as_bytes()].concat());
+                }
+                for word in near {
+                    let found = crate::$name::from_text(&word).map(|w| w.text().as_bytes());
+                    assert_eq!(found, words.get(&word[..]).copied());
+                }
+            }
+            assert_eq!(crate::$name::from_index(crate::$name::COUNT), None);
+            // Bytes without a pattern.
+            let mut state = 1u64;
+            for length in 0..2000 {
+                let word: Vec<u8> = (0..length % 40).map(|_| {
+                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                    (state >> 33) as u8
+                }).collect();
+                assert_eq!(crate::$name::from_text(&word), None);
+            }
+        })*};
+    }
+
+    #[test]
+    fn words_find_themselves() {
+        check!(Opcode Modifier ModifierClass ScalarType StateSpace SpecialReg Directive Target);
+    }
+}

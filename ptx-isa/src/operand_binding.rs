@@ -1,0 +1,193 @@
+//! Which written operand is which operand of a form.
+
+use crate::{ActualOperand, Form, Marks, Nesting, Operand, OperandShape};
+
+/// The most operands a form has.
+pub const MAX_OPERANDS: usize = 24;
+
+/// One operand of a form as it is written.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub(crate) struct BoundOperand<'a> {
+    /// The operand itself: the base of an address, one half of a pair.
+    pub(crate) part: &'a ActualOperand<'a>,
+    /// What stands between the commas.
+    pub(crate) operand: &'a ActualOperand<'a>,
+}
+
+/// For each operand of a form what is written for it.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Binding<'a> {
+    bound: [Option<BoundOperand<'a>>; MAX_OPERANDS],
+    /// The first operand of the place whose shape is not that of the form.
+    pub(crate) misshapen: u32,
+    /// Which of the written operands each is, or is a part of, counted from one.
+    written: [u8; MAX_OPERANDS],
+    /// Which part of that operand it is.
+    part: [u8; MAX_OPERANDS],
+}
+
+impl<'a> Binding<'a> {
+    pub(crate) const EMPTY: Self = Self {
+        bound: [None; MAX_OPERANDS],
+        misshapen: 0,
+        written: [0; MAX_OPERANDS],
+        part: [0; MAX_OPERANDS],
+    };
+
+    /// What is written for an operand; the base of an address without its brackets.
+    pub fn get(&self, operand: usize) -> Option<&'a ActualOperand<'a>> {
+        self.bound(operand).map(|b| b.part)
+    }
+
+    /// Which of the written operands it is, or is a part of, counted from zero.
+    pub fn written(&self, operand: usize) -> Option<usize> {
+        usize::from(*self.written.get(operand)?).checked_sub(1)
+    }
+
+    /// Which part of that written operand it is, counted from zero: of a vector, of what stands in brackets, of a pair.
+    pub fn part(&self, operand: usize) -> usize {
+        self.part.get(operand).map_or(0, |&part| part.into())
+    }
+
+    fn set_part(&mut self, operand: usize, part: usize) {
+        if let Some(entry) = self.part.get_mut(operand) {
+            *entry = part.min(u8::MAX.into()) as u8;
+        }
+    }
+
+    pub(crate) fn bound(&self, operand: usize) -> Option<BoundOperand<'a>> {
+        *self.bound.get(operand)?
+    }
+
+    fn set(&mut self, operand: usize, inner: &'a ActualOperand<'a>, outer: &'a ActualOperand<'a>) {
+        if let Some(entry) = self.bound.get_mut(operand) {
+            *entry = Some(BoundOperand {
+                part: inner,
+                operand: outer,
+            });
+        }
+    }
+
+    fn refuse(&mut self, operand: usize) {
+        self.misshapen |= 1 << operand.min(31);
+    }
+
+    /// Binds one written operand to the operands of one place: those from `first` on.
+    fn bind_place(&mut self, operands: &[Operand], first: usize, outer: &'a ActualOperand<'a>) {
+        let Some(head) = operands.first() else { return };
+        let inside = match (head.within, outer.shape) {
+            (Nesting::Bracket(_), OperandShape::Bracket(parts)) => parts,
+            (Nesting::Vector(_), OperandShape::Vector(parts)) => parts,
+            (Nesting::Bracket(_), OperandShape::Register(_) | OperandShape::Variable(..))
+                if head.marks.contains(if outer.indexed {
+                    Marks::INDEXED
+                } else {
+                    Marks::BARE
+                }) =>
+            {
+                self.set(first, outer, outer);
+                return;
+            }
+            (Nesting::Whole, shape) => {
+                let pair = operands.get(1).filter(|o| o.within == Nesting::Pair);
+                match (shape, pair) {
+                    (OperandShape::Pair([a, b]), Some(_))
+                        if a.shape != OperandShape::Discard || b.shape != OperandShape::Discard =>
+                    {
+                        self.set(first, a, outer);
+                        self.set(first + 1, b, outer);
+                        self.set_part(first + 1, 1);
+                    }
+                    (OperandShape::Pair(_), _) => self.refuse(first),
+                    (_, Some(pair)) if !pair.optional => self.refuse(first),
+                    _ => self.set(first, outer, outer),
+                }
+                return;
+            }
+            (Nesting::Parentheses, OperandShape::List(_)) => {
+                self.set(first, outer, outer);
+                return;
+            }
+            _ => {
+                self.refuse(first);
+                return;
+            }
+        };
+        let required = operands.iter().filter(|o| !o.optional).count();
+        if inside.len() < required || inside.len() > operands.len() {
+            self.refuse(first);
+            return;
+        }
+        let mut spare = inside.len() - required;
+        let mut parts = inside.iter().enumerate();
+        for (i, operand) in operands.iter().enumerate() {
+            if operand.optional {
+                if spare == 0 {
+                    continue;
+                }
+                spare -= 1;
+            }
+            if let Some((nth, part)) = parts.next() {
+                self.set(first + i, part, outer);
+                self.set_part(first + i, nth);
+            }
+        }
+    }
+}
+
+/// The range of the operands in each place of the form, and whether the place may be left out.
+fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
+    let operands = form.operands();
+    let mut at = 0;
+    core::iter::from_fn(move || {
+        let start = at;
+        let head = operands.get(start)?;
+        while operands.get(at).is_some_and(|o| o.place == head.place) {
+            at += 1;
+        }
+        // What may be left out inside of brackets does not free the brackets.
+        let optional = operands.get(start..at)?.iter().all(|o| o.optional);
+        Some((start, at, optional))
+    })
+}
+
+/// How many operands between commas a form has: at least, and at most.
+pub fn operand_count(form: &Form) -> (usize, usize) {
+    places(form).fold((0, 0), |(least, most), (.., optional)| {
+        (least + usize::from(!optional), most + 1)
+    })
+}
+
+/// Every way to bind the written operands: places that may be left out are filled from left to right first.
+pub(crate) fn bindings<'a>(
+    form: &'static Form,
+    written: &'a [ActualOperand<'a>],
+) -> impl Iterator<Item = Binding<'a>> {
+    let (least, most) = operand_count(form);
+    let optional = (most - least).min(8);
+    let fits = written.len() >= least && written.len() <= most;
+    // A set bit leaves the place out; the last optional place is the highest bit that moves first.
+    let masks = (0u32..1 << optional)
+        .filter(move |mask| fits && mask.count_ones() as usize == most - written.len());
+    let masks = masks.map(move |mask| mask.reverse_bits() >> (32 - optional.max(1)));
+    masks.map(move |mask| {
+        let mut binding = Binding::EMPTY;
+        let mut next = (1..).zip(written);
+        let mut index = 0;
+        for (start, end, optional) in places(form) {
+            if optional {
+                index += 1;
+                if mask >> (index - 1) & 1 != 0 {
+                    continue;
+                }
+            }
+            let operands = form.operands().get(start..end).unwrap_or(&[]);
+            if let Some((nth, outer)) = next.next() {
+                let of_place = binding.written.iter_mut().take(end).skip(start);
+                of_place.for_each(|entry| *entry = nth);
+                binding.bind_place(operands, start, outer);
+            }
+        }
+        binding
+    })
+}

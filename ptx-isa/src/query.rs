@@ -1,0 +1,209 @@
+//! An instruction as it is written, described to the table: only what decides about legality.
+
+use crate::{
+    Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace, TypeKind,
+};
+
+/// What an operand is, apart from its signs and suffixes.
+#[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum OperandShape<'a> {
+    /// A register of this declared type, or one component of a vector register.
+    Register(ScalarType),
+    /// A whole register that was declared as a vector of so many components.
+    RegisterVector(ScalarType, u8),
+    /// An integer constant; its 64 bits where it does not fit.
+    Integer(i64),
+    /// A floating-point constant, rounded to single precision; 0 where its value does not matter.
+    F64(f32),
+    /// A floating-point constant written as the bits of single precision: `0f3F800000`.
+    F32Bits(f32),
+    /// A variable or its address, with or without an offset: its state space and its type.
+    Variable(StateSpace, ScalarType),
+    /// A special register, or one component of it.
+    Special(SpecialReg),
+    /// A whole special register of several components.
+    SpecialVector(SpecialReg),
+    /// A label of code.
+    Label,
+    /// The label of a list of labels, of functions, or of a prototype.
+    Table(TableKind),
+    /// A function.
+    Function,
+    /// A kernel.
+    Kernel,
+    /// `_`
+    Discard,
+    /// `[a, b]`: an address and what else stands in its brackets.
+    Bracket(&'a [ActualOperand<'a>]),
+    /// `{a, b}`
+    Vector(&'a [ActualOperand<'a>]),
+    /// `(a, b)`
+    List(&'a [ActualOperand<'a>]),
+    /// `a|b`
+    Pair(&'a [ActualOperand<'a>; 2]),
+}
+
+impl OperandShape<'_> {
+    fn is_bits(self) -> bool {
+        match self {
+            Self::Register(ty) | Self::RegisterVector(ty, _) => ty.kind() == TypeKind::Bits,
+            _ => false,
+        }
+    }
+
+    fn is_float(self) -> bool {
+        match self {
+            Self::Register(ty) | Self::RegisterVector(ty, _) => ty.is_float(),
+            shape => matches!(shape, Self::F64(_) | Self::F32Bits(_)),
+        }
+    }
+
+    fn is_integer(self) -> bool {
+        match self {
+            Self::Register(ty) | Self::RegisterVector(ty, _) => ty.is_integer(),
+            shape => matches!(shape, Self::Integer(_)),
+        }
+    }
+}
+
+/// What a labelled list holds.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum TableKind {
+    /// Labels to branch to.
+    Branches,
+    /// Functions to call.
+    Calls,
+    /// The parameters and results of a function.
+    Prototype,
+}
+
+/// An operand as it is written.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct ActualOperand<'a> {
+    /// What it is.
+    pub shape: OperandShape<'a>,
+    /// `-` stands before it and is not part of a constant.
+    pub negated: bool,
+    /// `!` stands before it.
+    pub inverted: bool,
+    /// Bytes or half words are selected after it.
+    pub lanes: Option<Selector>,
+    /// `.unified` follows it, and it is no variable that is declared so.
+    pub unified: bool,
+    /// It is an element of an array: `a[4]`.
+    pub indexed: bool,
+    /// A number is added to a register: `[r+4]`, `r+4`.
+    pub offset: bool,
+}
+
+impl<'a> ActualOperand<'a> {
+    /// An operand without signs and suffixes.
+    pub const fn new(shape: OperandShape<'a>) -> Self {
+        Self {
+            shape,
+            negated: false,
+            inverted: false,
+            lanes: None,
+            unified: false,
+            indexed: false,
+            offset: false,
+        }
+    }
+
+    /// Its shape, or that of the first element of a vector.
+    fn first(&self) -> OperandShape<'a> {
+        match self.shape {
+            OperandShape::Vector([first, ..]) => first.shape,
+            shape => shape,
+        }
+    }
+
+    /// Whether it is so; what is left out is not written.
+    pub fn is(&self, test: OperandTest) -> bool {
+        match test {
+            OperandTest::Absent => false,
+            OperandTest::Present => true,
+            OperandTest::Immediate => {
+                matches!(
+                    self.shape,
+                    OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
+                )
+            }
+            OperandTest::Register => {
+                matches!(
+                    self.shape,
+                    OperandShape::Register(_) | OperandShape::RegisterVector(..)
+                )
+            }
+            OperandTest::Predicate => {
+                self.inverted || matches!(self.shape, OperandShape::Register(ScalarType::Pred))
+            }
+            OperandTest::Variable => matches!(self.shape, OperandShape::Variable(..)),
+            OperandTest::SpecialRegister => {
+                matches!(
+                    self.shape,
+                    OperandShape::Special(_) | OperandShape::SpecialVector(_)
+                )
+            }
+            OperandTest::Function => {
+                matches!(self.shape, OperandShape::Function | OperandShape::Kernel)
+            }
+            OperandTest::Sink => matches!(self.shape, OperandShape::Discard),
+            OperandTest::Negated => self.negated,
+            OperandTest::Inverted => self.inverted,
+            OperandTest::Unified => self.unified,
+            OperandTest::Pair => matches!(self.shape, OperandShape::Pair(_)),
+            OperandTest::HasDiscard => match self.shape {
+                OperandShape::Vector(elements) => {
+                    elements.iter().any(|e| e.shape == OperandShape::Discard)
+                }
+                _ => false,
+            },
+            OperandTest::Floating => self.first().is_float(),
+            OperandTest::NotF32Bits => matches!(self.shape, OperandShape::F64(_)),
+            OperandTest::Bits => match self.shape {
+                OperandShape::Vector(elements) => elements.iter().any(|e| e.shape.is_bits()),
+                shape => shape.is_bits(),
+            },
+            OperandTest::Constant => match self.shape {
+                OperandShape::Vector(elements) => {
+                    elements.iter().all(|e| e.is(OperandTest::Immediate))
+                }
+                _ => self.is(OperandTest::Immediate),
+            },
+            OperandTest::Integer => match self.shape {
+                OperandShape::Vector(elements) => elements.iter().all(|e| e.shape.is_integer()),
+                shape => shape.is_integer(),
+            },
+            OperandTest::IntThenFloat => match self.shape {
+                OperandShape::Vector([first, rest @ ..]) => {
+                    first.shape.is_integer() && rest.iter().any(|e| e.shape.is_float())
+                }
+                _ => false,
+            },
+            OperandTest::Handle => {
+                matches!(self.shape, OperandShape::Variable(_, ty) if ty.kind() == TypeKind::Opaque)
+            }
+            OperandTest::Vector(n) => match self.shape {
+                OperandShape::Vector(elements) => elements.len() == usize::from(n),
+                OperandShape::RegisterVector(_, count) => u16::from(count) == n,
+                _ => false,
+            },
+        }
+    }
+}
+
+/// An instruction as it is written.
+#[derive(Copy, Clone, Debug)]
+pub struct InstQuery<'a> {
+    /// Its first word.
+    pub opcode: Opcode,
+    /// All words after it.
+    pub modifiers: &'a [Modifier],
+    /// What stands between the commas.
+    pub operands: &'a [ActualOperand<'a>],
+    /// Whether it stands in a kernel.
+    pub in_entry: bool,
+}

@@ -1,0 +1,259 @@
+//! Which registers and constants may stand for an operand of a type.
+
+use core::fmt;
+
+use crate::{Form, ScalarType, SlotAssignment, TypeExpr, TypeKind};
+
+/// The type an operand must have.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Expected {
+    /// Any.
+    Any,
+    /// This one.
+    Type(ScalarType),
+    /// Any so wide.
+    Width(u16),
+}
+
+impl Expected {
+    /// The type an expression stands for, given what fills the slots.
+    pub(crate) fn of(expr: TypeExpr, assignment: &SlotAssignment, form: &Form) -> Self {
+        let slot_type = |slot: u8| {
+            let slot = usize::from(slot);
+            let default = || form.slot(slot)?.default();
+            assignment.word(slot).or_else(default)?.scalar_type()
+        };
+        let ty = match expr {
+            TypeExpr::None => None,
+            TypeExpr::Scalar(ty) => Some(ty),
+            TypeExpr::Slot(slot) => slot_type(slot),
+            TypeExpr::Bits(slot) => {
+                return slot_type(slot).map_or(Self::Any, |ty| Self::Width(ty.bits()));
+            }
+            TypeExpr::DoubleWidth(slot) => {
+                slot_type(slot).and_then(|ty| register_type(ty.kind(), ty.bits() * 2))
+            }
+            TypeExpr::Container(slot) => slot_type(slot).map(|ty| match ty.bits() {
+                ..32 if ty.is_integer() => ScalarType::U32,
+                ..32 => packed_pair(ty).unwrap_or(ScalarType::B32),
+                _ => ty,
+            }),
+        };
+        ty.map_or(Self::Any, Self::Type)
+    }
+
+    /// Whether it may be a predicate.
+    pub fn is_predicate(self) -> bool {
+        matches!(self, Self::Any | Self::Type(ScalarType::Pred))
+    }
+
+    /// Whether it is an integer.
+    pub(crate) fn is_integer(self) -> bool {
+        matches!(self, Self::Type(ty) if ty.is_integer())
+    }
+
+    /// Whether it is of half precision: one number, or two.
+    pub(crate) fn is_half(self) -> bool {
+        let half = |ty: ScalarType| ty.is_float() && ty.bits() == 16;
+        matches!(self, Self::Type(ty) if half(ty.element().unwrap_or(ty)))
+    }
+
+    /// Whether registers are declared with it.
+    pub(crate) fn is_declared(self) -> bool {
+        matches!(self, Self::Type(ty) if ty.is_register_type())
+    }
+
+    /// The width in bits.
+    pub fn bits(self) -> Option<u16> {
+        match self {
+            Self::Any => None,
+            Self::Type(ty) => Some(ty.bits()),
+            Self::Width(bits) => Some(bits),
+        }
+    }
+
+    /// Whether a register declared with the type may stand for the operand. With `widen` it may be wider (section
+    /// 9.4.1): a register of bits takes every type, one of integers takes integers and bits, one of floating point
+    /// only bits.
+    pub fn takes_register(self, register: ScalarType, widen: bool) -> bool {
+        let ty = match self {
+            Self::Any => return true,
+            Self::Width(bits) => return register.bits() == bits && register != ScalarType::Pred,
+            Self::Type(ty) => ty,
+        };
+        if ty == ScalarType::Pred || register == ScalarType::Pred {
+            return ty == register;
+        }
+        let register_kind = register.kind();
+        let ty_kind = ty.kind();
+        if register.bits() == ty.bits() {
+            return ty == register && ty.lanes() != 4
+                || ty_kind == TypeKind::Bits
+                || match register_kind {
+                    TypeKind::Bits => true,
+                    TypeKind::Signed | TypeKind::Unsigned => ty.is_integer(),
+                    // Four short numbers are bits.
+                    TypeKind::Packed if register.lanes() == 4 => ty.lanes() != 4,
+                    TypeKind::Packed => ty.holds_integers(),
+                    _ => false,
+                };
+        }
+        // What no register is declared with has its own width.
+        widen
+            && ty.is_register_type()
+            && register.bits() > ty.bits()
+            && match register_kind {
+                TypeKind::Bits => true,
+                TypeKind::Signed | TypeKind::Unsigned | TypeKind::Packed => {
+                    ty_kind == TypeKind::Bits || ty.is_integer()
+                }
+                TypeKind::Float => ty_kind == TypeKind::Bits,
+                _ => false,
+            }
+    }
+
+    /// Whether an element of a vector may be of the type: integers count as bits there, where the operand is of a type
+    /// that registers are declared with and that is not packed.
+    pub fn takes_element(self, register: ScalarType, widen: bool) -> bool {
+        let simple = match self {
+            Self::Type(ty) if ty.element().unwrap_or(ty).bits() == 8 => true,
+            Self::Type(ty) => ty.is_register_type() && ty.kind() != TypeKind::Packed,
+            _ => true,
+        };
+        let as_bits = register.is_integer() && Some(register.bits()) == self.bits();
+        simple && as_bits || self.takes_register(register, widen)
+    }
+
+    /// Whether a vector of nothing but such constants may stand for the operand where its elements have to be of the
+    /// type itself: there a constant has a width.
+    pub(crate) fn accepts_bare_constant(self, integer: bool, single: bool) -> bool {
+        let Self::Type(ty) = self else { return false };
+        match ty.bits() {
+            64 => !integer || !ty.is_float(),
+            32 if integer => ty.is_integer(),
+            32 => single && matches!(ty, ScalarType::B32 | ScalarType::F32),
+            _ => false,
+        }
+    }
+
+    /// Whether an integer constant may stand for the operand.
+    pub fn takes_integer(self) -> bool {
+        match self {
+            Self::Any | Self::Width(_) => true,
+            Self::Type(ty) => matches!(
+                ty.kind(),
+                TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits | TypeKind::Predicate
+            ),
+        }
+    }
+
+    /// Whether a floating-point constant may stand for the operand: where it is a number of any width, and where it is
+    /// bits as wide as the constant, which is single only if it is written so.
+    pub fn takes_float(self, single: bool) -> bool {
+        let bits = if single {
+            ScalarType::B32
+        } else {
+            ScalarType::B64
+        };
+        match self {
+            Self::Any => true,
+            Self::Width(_) => false,
+            // No constant is as short as eight bits.
+            Self::Type(ty) => ty.is_float() && ty.bits() > 8 || ty == bits,
+        }
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("any type"),
+            Self::Type(ty) => write!(f, "`{ty}`"),
+            Self::Width(bits) => write!(f, "any of {bits} bits"),
+        }
+    }
+}
+
+/// The type of two of them in 32 bits.
+fn packed_pair(ty: ScalarType) -> Option<ScalarType> {
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.element() == Some(ty) && t.lanes() == 2 && t.bits() == 32)
+}
+
+/// The type of a kind and a width that registers may be declared with.
+fn register_type(kind: TypeKind, bits: u16) -> Option<ScalarType> {
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.kind() == kind && t.bits() == bits && t.is_register_type())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Expected;
+    use crate::{ScalarType, TypeKind};
+
+    /// Section 9.4: one row for each kind of operand, one column for each kind of register of its width.
+    #[test]
+    fn kinds_that_agree() {
+        let kinds = |a: ScalarType, b: ScalarType| match (kind(a), kind(b)) {
+            ('p', 'p') => true,
+            ('p', _) | (_, 'p') => false,
+            ('b', _) | (_, 'b') => true,
+            // Four short numbers are bits, but to no other four.
+            (_, 'v') if b.lanes() == 4 => a.lanes() != 4,
+            ('i', 'i') => !is_packed(a) || a == b,
+            ('i', 'v') => true,
+            _ => a == b,
+        };
+        for &ty in ScalarType::ALL.iter().filter(|t| kind(**t) != '-') {
+            for &register in ScalarType::ALL.iter().filter(|t| t.is_register_type()) {
+                let same = ty.bits() == register.bits() && kinds(ty, register);
+                let expected = Expected::Type(ty);
+                assert_eq!(
+                    expected.takes_register(register, false),
+                    same,
+                    "{ty} {register}"
+                );
+                let wider = register.bits() > ty.bits()
+                    && ty.is_register_type()
+                    && match kind(register) {
+                        'b' => kind(ty) != 'p',
+                        'i' | 'v' => matches!(kind(ty), 'b' | 'i') && !is_packed(ty),
+                        'f' => kind(ty) == 'b',
+                        _ => false,
+                    };
+                assert_eq!(
+                    expected.takes_register(register, true),
+                    same || wider,
+                    "{ty} in a wider {register}"
+                );
+            }
+        }
+    }
+
+    fn is_packed(ty: ScalarType) -> bool {
+        ty.kind() == TypeKind::Packed
+    }
+
+    fn kind(ty: ScalarType) -> char {
+        match ty.kind() {
+            TypeKind::Predicate => 'p',
+            TypeKind::Bits => 'b',
+            TypeKind::Signed | TypeKind::Unsigned => 'i',
+            TypeKind::Packed if ty.holds_integers() => 'i',
+            TypeKind::Packed => 'v',
+            TypeKind::Float | TypeKind::Fixed => 'f',
+            _ => '-',
+        }
+    }
+
+    #[test]
+    fn constants() {
+        let float = Expected::Type(ScalarType::F16);
+        assert!(float.takes_float(true) && !float.takes_integer());
+        let long = Expected::Type(ScalarType::B64);
+        assert!(long.takes_integer() && long.takes_float(false) && !long.takes_float(true));
+        let short = Expected::Type(ScalarType::B32);
+        assert!(short.takes_float(true) && !short.takes_float(false));
+        assert!(Expected::Type(ScalarType::Pred).takes_integer());
+    }
+}

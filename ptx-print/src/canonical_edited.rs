@@ -1,0 +1,164 @@
+//! Statements in the canonical style where edits put them: the gap between two is what belongs to both.
+
+use alloc::vec::Vec;
+
+use ptx_ir::edit::{Change, Edits};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Body, EntityId, Item, ItemId, Module, Span, Statement, StmtId};
+
+use crate::canonical::{Printer, level, without_mark};
+use crate::sink::Sink;
+use crate::trivia_map::{Extent, TriviaMap};
+
+/// The text between the statement before and the next one.
+struct Gap<'m> {
+    module: &'m Module,
+    text: Vec<u8>,
+    /// Whether a statement stands before it.
+    behind: bool,
+    /// Where the source goes on that was written so far.
+    at: u32,
+}
+
+impl<'m> Gap<'m> {
+    /// What stands before the first statement.
+    fn new(module: &'m Module, head: Span) -> Self {
+        let mut gap = Self {
+            module,
+            text: Vec::new(),
+            behind: false,
+            at: head.end,
+        };
+        gap.add(head);
+        gap
+    }
+
+    /// Goes on with a statement or item and its ground, if it was read. Whether it is there to be printed.
+    fn next(&mut self, extent: Option<&Extent>, there: bool, change: Option<&Change>) -> bool {
+        if let Some(extent) = extent {
+            if self.at != extent.leading.start {
+                self.separate();
+            }
+            self.at = extent.trailing.end;
+            match change {
+                Some(Change::Removed { keeps_comments }) if !there => {
+                    self.removed(extent, *keeps_comments);
+                }
+                _ if there => self.add(extent.leading),
+                _ => {}
+            }
+        }
+        there
+    }
+
+    /// Goes on with what belongs to another statement.
+    fn add(&mut self, span: Span) {
+        self.text.extend_from_slice(span.of(self.module.source()));
+    }
+
+    /// What stays of a statement that was removed.
+    fn removed(&mut self, extent: &Extent, keeps_comments: bool) {
+        self.add(extent.leading);
+        if extent.comments && keeps_comments {
+            let source = extent.statement.of(self.module.source());
+            for token in Lexer::fragment(source).filter(|t| t.kind.is_trivia()) {
+                if token.kind != TokenKind::Whitespace {
+                    self.text.extend_from_slice(token.span.of(source));
+                    self.text.push(b'\n');
+                }
+            }
+        }
+        let trail = extent.trailing.of(self.module.source());
+        let only_blank = trail.iter().all(u8::is_ascii_whitespace);
+        if !only_blank {
+            self.text.extend_from_slice(trail);
+        }
+    }
+
+    fn end(&mut self, extent: Option<&Extent>) {
+        self.text.clear();
+        self.behind = true;
+        match extent {
+            Some(extent) => self.add(extent.trailing),
+            None => self.text.push(b'\n'),
+        }
+    }
+
+    /// A comment up to the end of its line needs a newline, which the source had behind it elsewhere.
+    fn separate(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with(b"\n") {
+            self.text.push(b'\n');
+        }
+    }
+}
+
+impl<'m, S: Sink> Printer<'m, '_, S> {
+    pub(crate) fn edited_body(&mut self, body: &'m Body, edits: &'m Edits<StmtId>) {
+        let ground = TriviaMap::of_body(self.module, body);
+        self.out.text(b"{\n");
+        let mut depth = 0;
+        let head = ground.head().end;
+        let mut gap = Gap::new(
+            self.module,
+            Span::new(body.base + 1, head.max(body.base + 1)),
+        );
+        gap.at = head;
+        let mut next = edits.first();
+        while let Some(id) = next {
+            next = edits.next(id);
+            let extent = edits.was_read(id).then(|| ground.extent(id.index()));
+            let statement = body.statements.get(id).copied();
+            let statement = statement.unwrap_or(Statement::Removed);
+            let there = statement != Statement::Removed;
+            if !gap.next(extent.as_ref(), there, edits.change(id)) {
+                continue;
+            }
+            let level = level(statement, &mut depth);
+            self.gap(&gap.text, gap.behind, depth + 1);
+            let inner = extent.as_ref().filter(|e| e.comments);
+            if let Some(extent) = inner.filter(|_| !matches!(statement, Statement::Opaque(_))) {
+                self.inner_comments(extent.statement.of(self.module.source()), depth + 1);
+            }
+            self.indent(level);
+            self.statement_of(body, id, statement);
+            depth += usize::from(matches!(statement, Statement::Open(_)));
+            gap.end(extent.as_ref());
+        }
+        gap.separate();
+        gap.add(ground.tail());
+        self.end_gap(&gap.text, gap.behind, 1);
+        if body.closed {
+            self.out.byte(b'}');
+        }
+    }
+
+    pub(crate) fn edited_module(&mut self, edits: &'m Edits<ItemId>) {
+        let module = self.module;
+        let ground = TriviaMap::of_module(module);
+        let mut gap = Gap::new(module, ground.head());
+        let mut next = edits.first();
+        while let Some(id) = next {
+            next = edits.next(id);
+            let extent = edits.was_read(id).then(|| ground.extent(id.index()));
+            let item = module.items.get(id).copied().unwrap_or(Item::Removed);
+            if !gap.next(extent.as_ref(), item != Item::Removed, edits.change(id)) {
+                continue;
+            }
+            self.gap(without_mark(&gap.text), gap.behind, 0);
+            let span = extent.map_or(Span::default(), |e| e.statement);
+            if extent.is_some_and(|e| e.comments) {
+                let end = match item {
+                    Item::Function(f) => module.body(f).map_or(span.end, |b| b.base),
+                    _ => span.end,
+                };
+                self.inner_comments(Span::new(span.start, end).of(module.source()), 0);
+            }
+            self.change = edits.change(id);
+            self.item(item, span);
+            gap.end(extent.as_ref());
+        }
+        gap.separate();
+        gap.add(ground.tail());
+        self.end_gap(without_mark(&gap.text), gap.behind, 0);
+    }
+}

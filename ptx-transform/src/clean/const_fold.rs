@@ -1,0 +1,125 @@
+//! Constant folding: what is always the same number is written as one.
+//!
+//! A guard that is always true goes, an instruction whose guard is always false goes with it. What always computes the same number
+//! becomes a copy of it; other instructions read the number instead of the register that holds it, where their form takes a
+//! constant. What the manual leaves open is not folded.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_analysis::constants::Constants;
+use ptx_analysis::fold::is_copy;
+use ptx_ir::facts::{Facts, RegAccess};
+use ptx_ir::{InstId, Operand, StmtId};
+
+use super::function_view::View;
+use super::rewrite::{Rewrite, Step};
+
+pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
+    let constants = Constants::new(view.facts, &view.cfg, &view.variables, &view.ssa);
+    let mut steps = Vec::new();
+    let known = view.reached().filter(|(_, _, f)| f.is_known());
+    for (stmt, inst, f) in known {
+        let block = view.cfg.of_statement(stmt);
+        if block.is_some_and(|b| constants.is_executable(b)) {
+            Plan {
+                view,
+                constants: &constants,
+                stmt,
+                inst,
+                f,
+            }
+            .add(&mut steps);
+        }
+    }
+    steps
+}
+
+struct Plan<'a, 'v> {
+    view: &'v View<'a>,
+    constants: &'v Constants,
+    stmt: StmtId,
+    inst: InstId,
+    f: Facts<'a>,
+}
+
+impl<'a> Plan<'a, '_> {
+    fn add(&self, steps: &mut Vec<Step>) {
+        let stmt = self.stmt;
+        let mut push = |act, why| steps.push(Step { stmt, act, why });
+        if let Some((place, negated)) = self.f.guard_register()
+            && let Some(bits) = self.known(place.register)
+        {
+            let name = self.view.name(place.register);
+            let runs = (bits == 1) != negated;
+            let why = alloc::format!("{name} is always {}", bits == 1);
+            if !runs {
+                return push(Rewrite::Remove, why);
+            }
+            push(Rewrite::Unguard, why);
+        }
+        if let Some((target, bits)) = self.constant() {
+            let why = alloc::format!("it always makes {}", number(bits));
+            return push(Rewrite::Constant { target, bits }, why);
+        }
+        let operands = self.view.body().operands(self.inst);
+        for (index, operand) in operands.iter().enumerate() {
+            let Operand::Reg(register) = *operand else {
+                continue;
+            };
+            if self.f.usage(index) != Some(RegAccess::Read) {
+                continue;
+            }
+            if let Some(bits) = self.known(register) {
+                let name = self.view.name(register);
+                let why = alloc::format!("{name} is always {}", number(bits));
+                push(Rewrite::Number { index, bits }, why);
+            }
+        }
+    }
+
+    /// What the instruction reads in a register, if that is always the same.
+    fn known(&self, register: ptx_ir::RegId) -> Option<u128> {
+        let value = self.view.read(self.stmt, register)?;
+        self.constants.value(value).known()
+    }
+
+    /// The only result of an instruction that does nothing else, where it is always the same and not yet written as a number.
+    fn constant(&self) -> Option<(Operand, u128)> {
+        if !self.f.may_be_duplicated() || self.f.memory().next().is_some() {
+            return None;
+        }
+        // The carry would be another one.
+        let mut defs = self.view.ssa.defs(self.stmt);
+        let (Some(def), None) = (defs.next(), defs.next()) else {
+            return None;
+        };
+        let bits = self.constants.value(def).known()?;
+        let mut written = self
+            .f
+            .parts()
+            .filter(|(_, usage)| usage.may_write() || usage.writes());
+        let (Some((target @ (Operand::Reg(_) | Operand::Lane(..)), RegAccess::Write)), None) =
+            (written.next(), written.next())
+        else {
+            return None;
+        };
+        let body = self.view.body();
+        let sig = body.insts.get(self.inst)?.sig;
+        let opcode = self.view.module().signature(sig).opcode()?;
+        let number = matches!(
+            body.operands(self.inst),
+            [_, Operand::Small(_) | Operand::Imm(_)]
+        );
+        let written = is_copy(opcode) && number && self.f.guard().is_none();
+        (!written).then_some((target, bits))
+    }
+}
+
+/// A number in few words.
+fn number(bits: u128) -> String {
+    match bits {
+        0..10_000 => alloc::format!("{bits}"),
+        _ => alloc::format!("{bits:#x}"),
+    }
+}

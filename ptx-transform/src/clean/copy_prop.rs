@@ -1,0 +1,171 @@
+//! Copy propagation: what reads a copy reads the register that it was copied from.
+//!
+//! A copy `d = s` may be read through `s` where the read sees the value of this copy and no other, and `s` has not been
+//! written since. The copy dominates such a read, so only writes of `s` that the copy dominates can come between: there must be
+//! none, unless all three stand in one block and it is not between them. Asynchronous instructions keep their registers, as
+//! they may read them later.
+
+use alloc::vec::Vec;
+
+use ptx_analysis::fold::is_copy;
+use ptx_analysis::graph::Csr;
+use ptx_analysis::ssa::{Value, ValueId};
+use ptx_ir::facts::RegAccess;
+use ptx_ir::{Operand, RegId, StmtId};
+use ptx_isa::ScalarType;
+
+use super::function_view::View;
+use super::rewrite::{Rewrite, Step};
+
+/// The registers of a copy.
+#[derive(Copy, Clone)]
+pub(super) struct Pair {
+    pub(super) to: RegId,
+    pub(super) from: RegId,
+}
+
+/// Beyond so many writes of one register only those in the block of the copy are looked at.
+const WRITES: usize = 64;
+
+/// Which copies of registers hold where.
+pub(super) struct Copies<'a> {
+    view: &'a View<'a>,
+    /// The values that each variable gets from statements.
+    writes: Csr,
+}
+
+impl<'a> Copies<'a> {
+    pub(super) fn new(view: &'a View<'a>) -> Self {
+        let written = |(id, value): (ValueId, Value)| match value {
+            Value::Def { variable, .. } => Some((variable, id.as_u32())),
+            _ => None,
+        };
+        let writes: Vec<_> = view.ssa.values().filter_map(written).collect();
+        let variables = view.variables.len() + 1;
+        Self {
+            view,
+            writes: Csr::new(variables, writes.iter().copied()),
+        }
+    }
+
+    /// The registers of a copy of the whole width; a guard may keep it from happening.
+    pub(super) fn pair(&self, stmt: StmtId) -> Option<Pair> {
+        let view = self.view;
+        let (inst, f) = view.inst(stmt)?;
+        let signature = view.module().signature(view.body().insts.get(inst)?.sig);
+        let plain = is_copy(signature.opcode()?) && f.may_be_moved();
+        let mut parts = f.parts();
+        let operands = (parts.next()?, parts.next()?, parts.next());
+        let ((Operand::Reg(to), RegAccess::Write), (Operand::Reg(from), RegAccess::Read), None) =
+            operands
+        else {
+            return None;
+        };
+        let width = signature.types().next().map(ScalarType::bits);
+        let class = |r| Some(view.variables.class(view.body(), view.scalar(r)?)?.bits());
+        (plain && width.is_some() && class(to) == width && class(from) == width)
+            .then_some(Pair { to, from })
+    }
+
+    /// Whether a register that a statement read, and did not write, still has that value where another one reads that the first
+    /// dominates.
+    pub(super) fn holds(&self, register: RegId, since: StmtId, at: StmtId) -> bool {
+        let view = self.view;
+        let Some(variable) = view.scalar(register) else {
+            return false;
+        };
+        let writes = self.writes.row(variable);
+        let statement = |id: &u32| match view.ssa.value(ValueId::new(*id)) {
+            Value::Def { stmt, .. } => stmt,
+            _ => since,
+        };
+        let mut writes = writes.iter().map(statement);
+        let block = view.cfg.of_statement(since);
+        if block.is_some() && block == view.cfg.of_statement(at) && view.precedes(since, at) {
+            // In the order of the statements: those between stand together.
+            // The statement itself may be the first that writes it.
+            let between = |w: StmtId| view.precedes(w, at);
+            let earlier = |id: &u32| view.precedes(statement(id), since);
+            let first = self.writes.row(variable).partition_point(earlier);
+            let next = writes.nth(first);
+            return !next.is_some_and(between);
+        }
+        writes.len() <= WRITES && !writes.any(|w| w == since || view.dominates(since, w))
+    }
+
+    /// The register to read instead of `register` in a statement: the first of a chain of copies that holds there.
+    fn source(&self, stmt: StmtId, register: RegId, roots: &[Option<RegId>]) -> Option<RegId> {
+        let value = self.view.read(stmt, register)?;
+        let Value::Def {
+            stmt: copy,
+            old: None,
+            ..
+        } = self.view.ssa.value(value)
+        else {
+            return None;
+        };
+        let pair = self.pair(copy).filter(|p| p.to == register)?;
+        let root = roots.get(value.as_u32() as usize).copied().flatten();
+        let holds = |from: &RegId| *from != register && self.holds(*from, copy, stmt);
+        root.filter(holds).or(Some(pair.from).filter(holds))
+    }
+}
+
+pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
+    let copies = Copies::new(view);
+    // Of each copy the register that its own source was copied from.
+    let mut roots: Vec<Option<RegId>> = alloc::vec![None; view.ssa.len()];
+    let mut steps = Vec::new();
+    for (stmt, inst, f) in view.reached().filter(|(_, _, f)| f.is_known()) {
+        if !f.asynchronous().is_empty() {
+            continue;
+        }
+        if let Some(Pair { to, from }) = copies.pair(stmt) {
+            if to == from {
+                let why = alloc::format!("{} is copied to itself", view.name(to));
+                let act = Rewrite::Remove;
+                steps.push(Step { stmt, act, why });
+                continue;
+            }
+            let root = copies.source(stmt, from, &roots);
+            for def in view.ssa.defs(stmt) {
+                if let Some(slot) = roots.get_mut(def.as_u32() as usize) {
+                    *slot = root;
+                }
+            }
+        }
+        let mut seen: Vec<RegId> = Vec::new();
+        for place in f.reads() {
+            if place.lane.is_some() || seen.contains(&place.register) {
+                continue;
+            }
+            seen.push(place.register);
+            let Some(new) = copies.source(stmt, place.register, &roots) else {
+                continue;
+            };
+            let old = place.register;
+            // Lists of a call are matched with its interface, which has no types of its own here.
+            let alike = declared(view, old) == declared(view, new);
+            let list = |o: &Operand| matches!(o, Operand::List(_));
+            let operands = view.body().operands(inst).iter().enumerate();
+            let places = operands
+                .filter(|(i, o)| f.usage(*i) == Some(RegAccess::Read) && (alike || !list(o)));
+            let act = Rewrite::Read {
+                old,
+                new,
+                places: places.map(|(i, _)| i).collect(),
+            };
+            let (name, other) = (view.name(old), view.name(new));
+            let why = alloc::format!("{name} is a copy of {other}");
+            steps.push(Step { stmt, act, why });
+        }
+    }
+    steps
+}
+
+/// The type a register is declared with.
+fn declared(view: &View<'_>, register: RegId) -> Option<ScalarType> {
+    let body = view.body();
+    let decl = body.reg_decls.get(body.registers.get(register)?.decl)?;
+    decl.ty.known()
+}

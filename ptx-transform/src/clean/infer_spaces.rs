@@ -1,0 +1,182 @@
+//! Generic addresses whose state space is known.
+//!
+//! An access through a generic address that was made of an address of a state space reaches that space, and says so: with
+//! the address that it was made of, if that is still at hand. Global addresses are generic ones as they are (9.7.9.20, 6.4.1: what
+//! lies in no window maps to global memory), so there the register stays, and the address of a global variable counts too. Turning such a
+//! generic address back is a copy. Nothing is said of addresses that were computed with: a sum may leave its space.
+
+use alloc::vec::Vec;
+
+use ptx_analysis::fold::{Conversion, conversion, is_copy};
+use ptx_analysis::ssa::Value;
+use ptx_ir::facts::{Facts, RegAccess, Space};
+use ptx_ir::{InstId, Operand, RegId, StmtId, SymbolKind};
+use ptx_isa::StateSpace;
+
+use super::copy_prop::Copies;
+use super::function_view::View;
+use super::rewrite::{Rewrite, Step};
+
+/// How many copies an address is followed through.
+const CHAIN: usize = 16;
+
+/// What a generic address was made of.
+struct Origin {
+    space: StateSpace,
+    /// The address in the space and the statement that read it; `None` where the generic address is itself one.
+    source: Option<(Operand, StmtId)>,
+}
+
+pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
+    let plan = Plan {
+        view,
+        copies: Copies::new(view),
+    };
+    let known = view.reached().filter(|(_, _, f)| f.is_known());
+    let steps = known.filter_map(|(stmt, inst, f)| {
+        let back = plan.back(stmt, inst);
+        back.or_else(|| plan.access(stmt, inst, &f))
+    });
+    steps.collect()
+}
+
+struct Plan<'a> {
+    view: &'a View<'a>,
+    copies: Copies<'a>,
+}
+
+impl Plan<'_> {
+    /// An access through a generic address.
+    fn access(&self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Option<Step> {
+        let mut accesses = f.memory();
+        let (access, None) = (accesses.next()?, accesses.next()) else {
+            return None;
+        };
+        let (Space::Generic, Some(Operand::Reg(register))) = (access.space, access.base) else {
+            return None;
+        };
+        let origin = self.origin(stmt, register)?;
+        let base = self.at_hand(&origin, register, stmt)?;
+        let body = self.view.body();
+        let mut operands = body.operands(inst).iter().enumerate();
+        let index = operands.find_map(|(i, o)| match o {
+            Operand::Address(id) => {
+                (body.pool.address(*id)?.base == Operand::Reg(register)).then_some(i)
+            }
+            _ => None,
+        })?;
+        let (name, space) = (self.view.name(register), origin.space);
+        Some(Step {
+            stmt,
+            act: Rewrite::Space { index, base, space },
+            why: alloc::format!("{name} is an address in {space}"),
+        })
+    }
+
+    /// An address that becomes one of the space that it comes from.
+    fn back(&self, stmt: StmtId, inst: InstId) -> Option<Step> {
+        let (made, [target, Operand::Reg(register)]) = self.conversion(stmt, inst)? else {
+            return None;
+        };
+        let origin = (!made.to_generic).then(|| self.origin(stmt, register))??;
+        if origin.space != made.space || origin.source.is_none() {
+            return None;
+        }
+        let (source, since) = origin.source?;
+        let holds = match source {
+            Operand::Reg(from) => self.copies.holds(from, since, stmt),
+            _ => true,
+        };
+        let ty = self.signature(inst)?.types().next()?;
+        let (name, space) = (self.view.name(register), made.space);
+        let why = alloc::format!("{name} was made of an address in {space}");
+        let act = Rewrite::Copy { target, source, ty };
+        holds.then_some(Step { stmt, act, why })
+    }
+
+    /// The address to use in the space.
+    fn at_hand(&self, origin: &Origin, register: RegId, stmt: StmtId) -> Option<Operand> {
+        match origin.source {
+            _ if origin.space == StateSpace::Global => Some(Operand::Reg(register)),
+            Some((Operand::Reg(from), since)) => self
+                .copies
+                .holds(from, since, stmt)
+                .then_some(Operand::Reg(from)),
+            Some((variable @ (Operand::Var(_) | Operand::Symbol(_)), _)) => Some(variable),
+            _ => None,
+        }
+    }
+
+    /// What the generic address is made of that a statement reads in a register.
+    fn origin(&self, mut stmt: StmtId, mut register: RegId) -> Option<Origin> {
+        for _ in 0..CHAIN {
+            let value = self.view.read(stmt, register)?;
+            let made = match self.view.ssa.value(value) {
+                Value::Def {
+                    stmt, old: None, ..
+                } => stmt,
+                _ => return None,
+            };
+            if let Some(pair) = self.copies.pair(made).filter(|p| p.to == register) {
+                (stmt, register) = (made, pair.from);
+                continue;
+            }
+            let (inst, _) = self.view.inst(made)?;
+            if let Some((conversion, [_, source])) = self.conversion(made, inst) {
+                return conversion.to_generic.then_some(Origin {
+                    space: conversion.space,
+                    source: Some((source, made)),
+                });
+            }
+            return self.global(inst);
+        }
+        None
+    }
+
+    /// A copy of the address of a global variable.
+    fn global(&self, inst: InstId) -> Option<Origin> {
+        let signature = self.signature(inst)?;
+        let body = self.view.body();
+        let [_, source] = body.operands(inst) else {
+            return None;
+        };
+        let source = match *source {
+            Operand::Address(id) => body.pool.address(id)?.base,
+            other => other,
+        };
+        let module = self.view.module();
+        let space = match source {
+            Operand::Var(id) => body.vars.get(id)?.space,
+            Operand::Symbol(id) => match module.symbols.get(id)?.kind {
+                SymbolKind::Variable(_, id) => module.declarations.decls.get(id)?.space,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let global = space == StateSpace::Global && is_copy(signature.opcode()?);
+        global.then_some(Origin {
+            space,
+            source: None,
+        })
+    }
+
+    /// What an instruction converts, if it does so always: its result and its source.
+    fn conversion(&self, stmt: StmtId, inst: InstId) -> Option<(Conversion, [Operand; 2])> {
+        let (_, f) = self.view.inst(stmt)?;
+        let signature = self.signature(inst)?;
+        let modifiers: Vec<_> = signature.modifiers().collect();
+        let made = conversion(signature.opcode()?, &modifiers)?;
+        let mut parts = f.parts();
+        match (parts.next()?, parts.next()?, parts.next()) {
+            ((to @ Operand::Reg(_), RegAccess::Write), (from, RegAccess::Read), None) => {
+                f.guard().is_none().then_some((made, [to, from]))
+            }
+            _ => None,
+        }
+    }
+
+    fn signature(&self, inst: InstId) -> Option<ptx_ir::Signature<'_>> {
+        let sig = self.view.body().insts.get(inst)?.sig;
+        Some(self.view.module().signature(sig))
+    }
+}

@@ -1,0 +1,309 @@
+//! The steps of a clean-up, and how each is made.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_analysis::fold::COPY;
+use ptx_ir::edit::{EditError, Editor};
+use ptx_ir::{Operand, RegId, Statement, StmtId};
+use ptx_isa::{
+    Access, Expected, FormMatch, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
+};
+
+use super::legality::{LegalityChecker, Words, expected};
+
+/// What is done to a statement, and why.
+pub(super) struct Step {
+    pub(super) stmt: StmtId,
+    pub(super) act: Rewrite,
+    pub(super) why: String,
+}
+
+pub(super) enum Rewrite {
+    /// It goes.
+    Remove,
+    /// Its guard goes.
+    Unguard,
+    /// These operands and the guard read another register.
+    Read {
+        old: RegId,
+        new: RegId,
+        places: Vec<usize>,
+    },
+    /// An operand becomes a number, given in the width of the register that it was.
+    Number { index: usize, bits: u128 },
+    /// It becomes a copy of a number, without a guard.
+    Constant { target: Operand, bits: u128 },
+    /// It becomes a copy.
+    Copy {
+        target: Operand,
+        source: Operand,
+        ty: ScalarType,
+    },
+    /// Its memory lies in a space, at an operand with another base.
+    Space {
+        index: usize,
+        base: Operand,
+        space: StateSpace,
+    },
+}
+
+/// Makes steps in one function.
+pub(super) struct Rewriter<'e, 'm> {
+    pub(super) editor: &'e mut Editor<'m>,
+    pub(super) judge: &'e mut LegalityChecker,
+}
+
+impl Rewriter<'_, '_> {
+    /// Makes a step, or leaves everything as it is where the result would not be legal.
+    pub(super) fn make(&mut self, step: &Step) -> bool {
+        let stmt = step.stmt;
+        let made = match step.act {
+            Rewrite::Remove => self.editor.remove(stmt).map(|()| true),
+            Rewrite::Unguard => self.editor.set_guard(stmt, None).map(|()| true),
+            Rewrite::Read {
+                old,
+                new,
+                ref places,
+            } => self.read(stmt, old, new, places),
+            Rewrite::Number { index, bits } => self.number(stmt, index, bits),
+            Rewrite::Constant { target, bits } => self.constant(stmt, target, bits),
+            Rewrite::Copy { target, source, ty } => self.copy(stmt, target, source, ty),
+            Rewrite::Space { index, base, space } => self.space(stmt, index, base, space),
+        };
+        made == Ok(true)
+    }
+
+    /// The words and the operands of an instruction.
+    fn parts(&self, stmt: StmtId) -> Option<(Words, Vec<Operand>)> {
+        let Statement::Inst(inst) = self.editor.statement(stmt).ok()? else {
+            return None;
+        };
+        let body = self.editor.body();
+        let words = Words::of(self.editor.module(), body.insts.get(inst)?.sig)?;
+        Some((words, body.operands(inst).to_vec()))
+    }
+
+    fn read(
+        &mut self,
+        stmt: StmtId,
+        old: RegId,
+        new: RegId,
+        places: &[usize],
+    ) -> Result<bool, EditError> {
+        let Some((words, mut operands)) = self.parts(stmt) else {
+            return Ok(false);
+        };
+        let before = operands.clone();
+        for &place in places {
+            if let Some(operand) = operands.get_mut(place) {
+                *operand = self.with(*operand, old, new, 0)?;
+            }
+        }
+        let changed = operands != before;
+        let mut made = false;
+        if changed && self.judge.allows(self.editor, &words, &operands) {
+            self.editor.set_operands(stmt, &operands)?;
+            made = true;
+        }
+        let guard = match self.editor.statement(stmt)? {
+            Statement::Inst(inst) => self.editor.body().insts.get(inst).and_then(|i| i.guard()),
+            _ => None,
+        };
+        if let Some(guard) = guard
+            && self.editor.body().pool.get(guard.predicate) == Operand::Reg(old)
+        {
+            self.editor.set_guard(stmt, Some((new, guard.negated)))?;
+            made = true;
+        }
+        Ok(made)
+    }
+
+    /// An operand with another register in it.
+    fn with(
+        &mut self,
+        operand: Operand,
+        old: RegId,
+        new: RegId,
+        depth: u8,
+    ) -> Result<Operand, EditError> {
+        // Nothing legal lies deeper.
+        const DEPTH: u8 = 4;
+        if depth == DEPTH {
+            return Ok(operand);
+        }
+        let pool = &self.editor.body().pool;
+        match operand {
+            Operand::Reg(register) if register == old => Ok(Operand::Reg(new)),
+            Operand::Not(at) if pool.get(at) == Operand::Reg(old) => Ok(self.editor.inverted(new)),
+            Operand::Address(id) => match pool.address(id).copied() {
+                Some(address)
+                    if address.base == Operand::Reg(old)
+                        && address.form == ptx_ir::AddressForm::Bracketed
+                        && !matches!(address.offset, Operand::Address(_)) =>
+                {
+                    self.editor.address(Operand::Reg(new), address.offset)
+                }
+                _ => Ok(operand),
+            },
+            Operand::Vector(id) | Operand::Bracket(id) | Operand::List(id) => {
+                let before = pool.list(id).to_vec();
+                let mut parts = Vec::with_capacity(before.len());
+                for &part in &before {
+                    parts.push(self.with(part, old, new, depth + 1)?);
+                }
+                match operand {
+                    _ if parts == before => Ok(operand),
+                    Operand::Vector(_) => self.editor.vector(&parts),
+                    Operand::List(_) => self.editor.list(&parts),
+                    _ => self.editor.bracket(&parts),
+                }
+            }
+            _ => Ok(operand),
+        }
+    }
+
+    fn number(&mut self, stmt: StmtId, index: usize, bits: u128) -> Result<bool, EditError> {
+        let Some((words, mut operands)) = self.parts(stmt) else {
+            return Ok(false);
+        };
+        let wanted = |s: &FormMatch<'_>| expected(s, index);
+        let wanted = self.judge.ask(self.editor, &words, &operands, wanted);
+        let Some(new) = wanted.flatten().and_then(|e| self.literal(bits, e)) else {
+            return Ok(false);
+        };
+        if let Some(operand) = operands.get_mut(index) {
+            *operand = new;
+        }
+        if !self.judge.allows(self.editor, &words, &operands) {
+            return Ok(false);
+        }
+        self.editor.set_operand(stmt, index, new)?;
+        Ok(true)
+    }
+
+    /// A number as an operand of a type; `None` where the type has no constants.
+    fn literal(&mut self, bits: u128, expected: Expected) -> Option<Operand> {
+        let width = expected.bits().filter(|w| (8..=64).contains(w))?;
+        let bits = (bits & ((1 << width) - 1)) as u64;
+        let kind = match expected {
+            Expected::Type(ty) => ty.kind(),
+            _ => TypeKind::Bits,
+        };
+        let text = match (kind, width) {
+            (TypeKind::Float, 32) => format!("0f{bits:08X}"),
+            (TypeKind::Float, 64) => format!("0d{bits:016X}"),
+            (TypeKind::Signed, _) => {
+                let above = 64 - u32::from(width);
+                return Some(self.editor.integer((bits << above) as i64 >> above));
+            }
+            (TypeKind::Unsigned | TypeKind::Bits, _) => match i64::try_from(bits) {
+                Ok(bits) => return Some(self.editor.integer(bits)),
+                Err(_) => format!("{bits:#x}"),
+            },
+            _ => return None,
+        };
+        self.editor.constant(&text).ok()
+    }
+
+    fn constant(&mut self, stmt: StmtId, target: Operand, bits: u128) -> Result<bool, EditError> {
+        let register = match target {
+            Operand::Lane(_, at) => self.editor.body().pool.get(at),
+            other => other,
+        };
+        let Operand::Reg(register) = register else {
+            return Ok(false);
+        };
+        let Some(declared) = self.type_of(register) else {
+            return Ok(false);
+        };
+        let (ty, number) = match declared {
+            ScalarType::Pred => (declared, self.editor.integer((bits & 1) as i64)),
+            _ => {
+                let ty = match declared.bits() {
+                    16 => ScalarType::B16,
+                    32 if declared.kind() == TypeKind::Float => declared,
+                    32 => ScalarType::B32,
+                    64 if declared.kind() == TypeKind::Float => declared,
+                    64 => ScalarType::B64,
+                    _ => return Ok(false),
+                };
+                match self.literal(bits, Expected::Type(ty)) {
+                    Some(number) => (ty, number),
+                    None => return Ok(false),
+                }
+            }
+        };
+        self.copy(stmt, target, number, ty)
+    }
+
+    /// The type of a register, or of the elements of a vector.
+    fn type_of(&self, register: RegId) -> Option<ScalarType> {
+        let body = self.editor.body();
+        let decl = body.registers.get(register)?.decl;
+        let known = || body.reg_decls.get(decl)?.ty.known();
+        self.judge.register(register).or_else(known)
+    }
+
+    fn copy(
+        &mut self,
+        stmt: StmtId,
+        target: Operand,
+        source: Operand,
+        ty: ScalarType,
+    ) -> Result<bool, EditError> {
+        let words = Words {
+            opcode: COPY,
+            modifiers: alloc::vec![ty.modifier()],
+        };
+        let operands = [target, source];
+        if !self.judge.allows(self.editor, &words, &operands) {
+            return Ok(false);
+        }
+        let mnemonic = [COPY.text(), ty.modifier().text()].concat();
+        let new = self.editor.inst(&mnemonic, &operands)?;
+        self.editor.replace(stmt, new)?;
+        Ok(true)
+    }
+
+    fn space(
+        &mut self,
+        stmt: StmtId,
+        index: usize,
+        base: Operand,
+        space: StateSpace,
+    ) -> Result<bool, EditError> {
+        let (Some((mut words, mut operands)), Some(word)) = (self.parts(stmt), space.modifier())
+        else {
+            return Ok(false);
+        };
+        let offset = match operands.get(index) {
+            Some(&Operand::Address(id)) => self.editor.body().pool.address(id).map(|a| a.offset),
+            _ => None,
+        };
+        let (Some(offset), Some(operand)) = (offset, operands.get_mut(index)) else {
+            return Ok(false);
+        };
+        *operand = self.editor.address(base, offset)?;
+        words.modifiers.push(word);
+        let said = |s: &FormMatch<'_>| {
+            let mut reached = s
+                .form
+                .operands()
+                .iter()
+                .filter(|o| o.access != Access::None);
+            reached.any(|o| match o.spaces {
+                Spaces::Slot(slot) => s.word(ModifierSource::Slot(slot)) == Some(word),
+                Spaces::Words(spaces, _) => spaces.contains(&word),
+                _ => false,
+            })
+        };
+        if self.judge.ask(self.editor, &words, &operands, said) != Some(true) {
+            return Ok(false);
+        }
+        self.editor.set_operands(stmt, &operands)?;
+        self.editor.add_modifier(stmt, word)?;
+        Ok(true)
+    }
+}

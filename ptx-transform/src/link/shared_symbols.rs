@@ -1,0 +1,206 @@
+//! What each module says of the names that several of them have. Manual 11.6.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, SymbolId};
+use ptx_isa::Directive;
+
+use super::variable::Variable;
+use crate::dependencies::symbol;
+
+/// What a module has under a name.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    /// Its own, of which others know nothing.
+    Private,
+    /// Another module's.
+    External,
+    /// A definition that others see: weak, common or, with `.visible`, strong.
+    Defined(Linkage),
+}
+
+/// Where and how a module has a name.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Global {
+    pub(super) symbol: SymbolId,
+    pub(super) role: Role,
+    /// The definition; where there is none, the first declaration.
+    pub(super) item: ItemId,
+    pub(super) what: SymbolKind,
+}
+
+/// What a name stands for.
+#[derive(Copy, Clone, Debug)]
+pub(super) enum SymbolKind {
+    Function(FuncId),
+    /// The declaration, and which name of it.
+    Variable(DeclId, usize),
+}
+
+/// A name, and whether it stands for a range such as `t<4>`, which is another thing than a plain `t`.
+pub(super) type Name<'m> = (&'m str, bool);
+
+/// The names of a module.
+pub(super) type Globals<'m> = BTreeMap<Name<'m>, Global>;
+
+/// The name that a declarator declares.
+pub(super) fn declared<'m>(module: &'m Module, declarator: &Declarator) -> Name<'m> {
+    let range = declarator.count != Operand::Absent;
+    (module.name(declarator.name), range)
+}
+
+/// The names of a module, with what it says of them.
+pub(super) fn of(module: &Module) -> Globals<'_> {
+    let mut all = Globals::new();
+    for (item, kind) in module.items() {
+        match kind {
+            Item::Function(id) => function(module, &mut all, item, id),
+            Item::Decl(id) => {
+                let Some(decl) = module.declarations.decls.get(id) else {
+                    continue;
+                };
+                let role = role(decl.linkage, decl.linkage != Some(Linkage::Extern));
+                for (i, d) in module.declarations.declarators(id).iter().enumerate() {
+                    let Some(symbol) = symbol(d) else { continue };
+                    let global = Global {
+                        symbol,
+                        role,
+                        item,
+                        what: SymbolKind::Variable(id, i),
+                    };
+                    let entry = all.entry(declared(module, d)).or_insert(global);
+                    if entry.role == Role::External {
+                        *entry = global;
+                    }
+                }
+            }
+            Item::Directive(id) => {
+                // A declaration with another function behind it is a definition.
+                let Some(d) = module.directives.get(id) else {
+                    continue;
+                };
+                let first = module.pool.slice(d.args).first();
+                if let (Directive::Alias, Some(Operand::Symbol(alias))) = (d.directive, first)
+                    && let Some(name) = module.symbols.get(*alias).map(|s| module.name(s.name))
+                    && let Some(global) = all.get_mut(&(name, false))
+                    && let SymbolKind::Function(f) = global.what
+                {
+                    let linkage = module.functions.get(f).and_then(|f| f.linkage);
+                    global.role = role_of(linkage);
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+fn role(linkage: Option<Linkage>, defined: bool) -> Role {
+    match linkage {
+        _ if !defined => Role::External,
+        other => role_of(other),
+    }
+}
+
+fn role_of(linkage: Option<Linkage>) -> Role {
+    match linkage {
+        Some(Linkage::Extern) => Role::External,
+        Some(other) => Role::Defined(other),
+        None => Role::Private,
+    }
+}
+
+fn function<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: FuncId) {
+    // What is declared inside a function is a name of the module after that.
+    let inner = module.body(id).into_iter().flat_map(|b| b.statements());
+    for (_, statement) in inner {
+        if let ptx_ir::Statement::Function(inner) = statement {
+            declare(module, all, item, inner);
+        }
+    }
+    declare(module, all, item, id);
+}
+
+fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: FuncId) {
+    let Some(f) = module.functions.get(id) else {
+        return;
+    };
+    let Some(symbol) = f.symbol else { return };
+    // Without linkage, a declaration leaves the definition to the same module.
+    let role = match f.linkage {
+        None => Role::Private,
+        linkage => role(linkage, f.body.is_some()),
+    };
+    let global = Global {
+        symbol,
+        role,
+        item,
+        what: SymbolKind::Function(id),
+    };
+    let entry = all.entry((module.name(f.name), false)).or_insert(global);
+    if f.body.is_some() {
+        // What was visible need not say so again.
+        let before = match entry.what {
+            SymbolKind::Function(first) => module.functions.get(first).and_then(|f| f.linkage),
+            SymbolKind::Variable(..) => None,
+        };
+        *entry = Global {
+            role: role_of(f.linkage.or(before)),
+            ..global
+        };
+    }
+}
+
+/// The place of a name in an item.
+pub(super) fn place(module: &Module, item: ItemId, name: &str) -> Span {
+    let span = module.span(item);
+    let text = span.of(module.source());
+    let mut tokens = Lexer::fragment(text);
+    let same = |t: &ptx_ir::lex::Token| {
+        let word = t.span.of(text);
+        let range = |rest: &[u8]| rest.iter().all(u8::is_ascii_digit);
+        t.kind == TokenKind::Ident
+            && (word == name.as_bytes() || word.strip_prefix(name.as_bytes()).is_some_and(range))
+    };
+    tokens
+        .find(same)
+        .map_or(span, |t| t.span.shifted(span.start))
+}
+
+/// Which of several modules has the definition that stays: the first strong one, else the first weak one, else the largest
+/// common one.
+pub(super) fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usize> {
+    let of = |linkage: Linkage| {
+        let mut found = all.iter();
+        found.find(|(_, g)| g.role == Role::Defined(linkage))
+    };
+    let strong = of(Linkage::Visible).or_else(|| of(Linkage::Weak));
+    if let Some((input, _)) = strong {
+        return Some(*input);
+    }
+    let common = all
+        .iter()
+        .filter(|(_, g)| matches!(g.role, Role::Defined(_)));
+    let size = |(input, g): &&(usize, Global)| {
+        let module = modules.get(*input)?;
+        Variable::of(module, g)?.size()
+    };
+    // The first of the largest.
+    common.rev().max_by_key(size).map(|(input, _)| *input)
+}
+
+/// The names that several modules share, each with what those modules say.
+pub(super) fn shared<'m>(modules: &[&'m Module]) -> BTreeMap<Name<'m>, Vec<(usize, Global)>> {
+    let mut all: BTreeMap<Name<'_>, Vec<(usize, Global)>> = BTreeMap::new();
+    for (input, module) in modules.iter().enumerate() {
+        for (name, global) in of(module) {
+            if global.role != Role::Private {
+                all.entry(name).or_default().push((input, global));
+            }
+        }
+    }
+    all.retain(|_, globals| globals.len() > 1);
+    all
+}

@@ -1,0 +1,152 @@
+//! Which registers of which declarations are mentioned, and the numbers they get.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Body, Declarator, FuncId, Span, Statement};
+use ptx_isa::StateSpace;
+
+use crate::Splices;
+use crate::names::{Entity, NameRef};
+
+/// How often each register and each member of a range is mentioned, in the order of first mention.
+#[derive(Default)]
+pub(crate) struct Usage {
+    /// Mentions other than declarations.
+    plain: BTreeMap<Entity, u32>,
+    /// Of each member: its place in the order of first mention, and its mentions.
+    members: BTreeMap<Entity, BTreeMap<u32, (u32, u32)>>,
+}
+
+impl Usage {
+    pub(crate) fn of(mentions: &[NameRef]) -> Self {
+        let mut usage = Self::default();
+        for m in mentions.iter().filter(|m| !m.declares) {
+            *usage.plain.entry(m.entity).or_default() += 1;
+            if let (Entity::Register(..), Some(number)) = (m.entity, m.member) {
+                let members = usage.members.entry(m.entity).or_default();
+                let next = members.len() as u32;
+                members.entry(number).or_insert((next, 0)).1 += 1;
+            }
+        }
+        usage
+    }
+
+    /// Whether anything mentions it.
+    pub(crate) fn is_used(&self, entity: Entity) -> bool {
+        self.plain.contains_key(&entity)
+    }
+
+    /// How many members of a range are mentioned.
+    pub(crate) fn count(&self, entity: Entity) -> Option<u32> {
+        self.members.get(&entity).map(|m| m.len() as u32)
+    }
+
+    /// Dense numbers for the members of a range, in the order of first mention, or the most frequent first.
+    pub(crate) fn numbers(&self, entity: Entity, by_frequency: bool) -> BTreeMap<u32, u32> {
+        let mut order: Vec<(u32, u32, u32)> = Vec::new();
+        for (&number, &(place, count)) in self.members.get(&entity).into_iter().flatten() {
+            let rank = if by_frequency { u32::MAX - count } else { 0 };
+            order.push((rank, place, number));
+        }
+        order.sort_unstable();
+        (0..)
+            .zip(order)
+            .map(|(new, (_, _, old))| (old, new))
+            .collect()
+    }
+}
+
+/// The pieces of the declarations of a body that declare registers which nothing mentions; parts of declarations with comments
+/// inside only `with_comments`.
+pub(crate) fn unused(
+    f: FuncId,
+    body: &Body,
+    source: &[u8],
+    with_comments: bool,
+    is_used: impl Fn(Entity) -> bool,
+) -> Vec<Span> {
+    let mut pieces = Vec::new();
+    for (id, statement) in body.statements() {
+        let Statement::Decl(d) = statement else {
+            continue;
+        };
+        // A declaration without names mentions nothing either.
+        let space = body.declarations.decls.get(d).map(|d| d.space);
+        if space != Some(StateSpace::Reg) {
+            continue;
+        }
+        let used = |d: &Declarator| match d.binding {
+            ptx_ir::Binding::Register(decl) => is_used(Entity::Register(f, decl)),
+            _ => true,
+        };
+        let all = body.declarations.declarators(d);
+        let used: Vec<bool> = all.iter().map(used).collect();
+        let span = body.source_span(id);
+        if !used.contains(&true) {
+            pieces.push(span);
+        } else if used.contains(&false)
+            && body
+                .origins
+                .get(id.as_u32() as usize)
+                .is_some_and(|o| with_comments || !o.has_comments())
+        {
+            pieces.extend(parts(span, source, &used));
+        }
+    }
+    pieces
+}
+
+/// The pieces of a declaration of several names that go, with their commas.
+fn parts(span: Span, source: &[u8], used: &[bool]) -> Vec<Span> {
+    let text = span.of(source);
+    let mut names: Vec<Span> = Vec::new();
+    let mut open = true;
+    let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
+    for token in &mut tokens {
+        match token.span.of(text) {
+            b"," => open = true,
+            b";" => {}
+            _ if open && token.kind == TokenKind::Ident => {
+                names.push(token.span);
+                open = false;
+            }
+            _ => {
+                if let Some(last) = names.last_mut().filter(|_| !open) {
+                    last.end = token.span.end;
+                }
+            }
+        }
+    }
+    let Some(last_used) = used.iter().rposition(|u| *u) else {
+        return Vec::new();
+    };
+    if names.len() != used.len() {
+        return Vec::new();
+    }
+    let mut pieces = Vec::new();
+    let pairs = names.iter().zip(names.iter().skip(1)).zip(used);
+    for ((this, next), used) in pairs.take(last_used) {
+        if !used {
+            pieces.push(Span::new(this.start, next.start).shifted(span.start));
+        }
+    }
+    if let (Some(kept), Some(last)) = (names.get(last_used), names.last())
+        && kept.end < last.end
+    {
+        pieces.push(Span::new(kept.end, last.end).shifted(span.start));
+    }
+    pieces
+}
+
+/// Writes the new number of a member, or the new count of a range.
+pub(crate) fn renumber(mention: &NameRef, numbers: &BTreeMap<u32, u32>, splices: &mut Splices) {
+    let new = match mention.member {
+        Some(old) => numbers.get(&old).copied(),
+        None => (mention.declares && !mention.number.is_empty()).then_some(numbers.len() as u32),
+    };
+    if let Some(new) = new {
+        splices.replace(mention.number, alloc::format!("{new}"));
+    }
+}

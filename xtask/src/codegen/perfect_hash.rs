@@ -1,0 +1,60 @@
+//! Perfect hash tables by "hash and displace": words are thrown into buckets, and for each bucket, largest first, a
+//! displacement is searched that sends all its words to free places.
+
+#[path = "../../../ptx-isa/src/hash.rs"]
+mod hash;
+
+/// A place no word was sent to.
+pub(crate) const EMPTY: u16 = u16::MAX;
+
+/// The two tables of a perfect hash.
+pub(crate) struct Table {
+    pub(crate) displacements: Vec<u16>,
+    pub(crate) places: Vec<u16>,
+}
+
+/// Builds the tables; the value of a word is its index in `words`, which must be distinct.
+pub(crate) fn build(words: &[&str]) -> anyhow::Result<Table> {
+    let mut slots = (words.len() * 5 / 4).next_power_of_two().max(2);
+    loop {
+        let buckets = (words.len() / 3).next_power_of_two().max(1);
+        if let Some(table) = try_build(words, buckets, slots) {
+            return Ok(table);
+        }
+        slots *= 2;
+        anyhow::ensure!(
+            slots < 1 << 20,
+            "no perfect hash found for {} words",
+            words.len()
+        );
+    }
+}
+
+fn try_build(words: &[&str], buckets: usize, slots: usize) -> Option<Table> {
+    let mut members: Vec<(usize, Vec<usize>)> = (0..buckets).map(|b| (b, Vec::new())).collect();
+    let hashes: Vec<u64> = words.iter().map(|w| hash::hash(w.as_bytes())).collect();
+    for (i, &h) in hashes.iter().enumerate() {
+        members[hash::bucket(h, buckets)].1.push(i);
+    }
+    members.sort_by_key(|(b, words)| (std::cmp::Reverse(words.len()), *b));
+    let mut table = Table {
+        displacements: vec![0; buckets],
+        places: vec![EMPTY; slots],
+    };
+    for (bucket, words) in members {
+        let displacement = (0..u16::MAX).find(|&d| {
+            let mut taken = Vec::new();
+            words.iter().all(|&w| {
+                let place = hash::position(hashes[w], d, slots);
+                let free = table.places[place] == EMPTY && !taken.contains(&place);
+                taken.push(place);
+                free
+            })
+        })?;
+        table.displacements[bucket] = displacement;
+        for &w in &words {
+            table.places[hash::position(hashes[w], displacement, slots)] = w as u16;
+        }
+    }
+    Some(table)
+}
