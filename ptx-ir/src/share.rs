@@ -46,7 +46,7 @@ impl Body {
         Body::default().step(self, ShareOp::Clear);
     }
 
-    /// Gives `bodies`, all that were [cut](Self::cut) off since the last time, their tables.
+    /// Gives `bodies`, all that were [cut](Self::split_off) off since the last time, their tables.
     pub fn share<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>) {
         self.attach(bodies, ShareOp::Seal);
     }
