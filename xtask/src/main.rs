@@ -1,41 +1,23 @@
-//! What a maintainer runs: `cargo xtask codegen [--check]`, `api [--check]`, `corpus`, `constants`, `conformance`, `random`, `mutations`, `messages`,
-//! `diagnostics`, `requires`, `transforms`, `bench`.
+//! Maintainer commands that need no ptxas: `cargo xtask codegen`, `api` and `words`.
 //!
-//! Should the generated tables not compile, `cargo run -p xtask --no-default-features -- codegen`
-//! writes them without building what stands on them.
+//! If the generated tables do not compile, `cargo run -p xtask --no-default-features -- codegen` writes them without building the libraries.
+//! The comparisons with ptxas are commands of `cargo oracle`; `cargo xtask NAME` runs them too.
 
 #[cfg(feature = "libraries")]
 mod api;
 #[cfg(feature = "libraries")]
-mod bench;
-#[cfg(feature = "libraries")]
 mod builder;
 mod codegen;
 #[cfg(feature = "libraries")]
-mod conformance;
-#[cfg(feature = "libraries")]
-mod corpus;
-#[cfg(feature = "libraries")]
-mod diagnostics;
-#[cfg(feature = "libraries")]
 mod docs;
-#[cfg(feature = "libraries")]
-mod messages;
-#[cfg(feature = "libraries")]
-mod mutations;
 #[cfg(test)]
 #[cfg(feature = "libraries")]
 mod opcode_lint;
 mod page;
-#[cfg(feature = "libraries")]
-mod pressure;
-#[cfg(feature = "libraries")]
-mod ptxas;
-#[cfg(feature = "libraries")]
-mod requires;
-#[cfg(feature = "libraries")]
-mod transforms;
 mod wording;
+
+use std::ffi::OsString;
+use std::process::Command as Process;
 
 use clap::Parser;
 
@@ -46,42 +28,12 @@ enum Command {
     Codegen(codegen::Args),
     /// Find banned words and phrases in all text of the repository
     Words(wording::Args),
-    /// List what the library crates show to their users
+    /// List the public items of the libraries
     #[cfg(feature = "libraries")]
     Api(api::Args),
-    /// Read, print and compare every file of the corpora; --cubin asks the real assembler
-    #[cfg(feature = "libraries")]
-    Corpus(corpus::Args),
-    /// Compare the values of random constant expressions with those of the real assembler
-    #[cfg(feature = "libraries")]
-    Constants(corpus::constants::Args),
-    /// Compare the checker with verdicts of the real assembler on cases made from the table
-    #[cfg(feature = "libraries")]
-    Conformance(conformance::Args),
-    /// Make random modules from the table by calls of the builder and ask the real assembler about them
-    #[cfg(feature = "libraries")]
-    Random(conformance::random::Args),
-    /// Change one token of valid files and compare the checker with the real assembler
-    #[cfg(feature = "libraries")]
-    Mutations(mutations::Args),
-    /// Compare an example of every kind of message of the real assembler with the code that covers it
-    #[cfg(feature = "libraries")]
-    Messages(messages::Args),
-    /// Compare the examples of the diagnostics' pages with the verdicts of the real assembler
-    #[cfg(feature = "libraries")]
-    Diagnostics(diagnostics::Args),
-    /// Compare what files need with the versions and targets on which the real assembler takes them
-    #[cfg(feature = "libraries")]
-    Requires(requires::Args),
-    /// Compare registers alive at once with those that the real assembler uses
-    #[cfg(feature = "libraries")]
-    Pressure(pressure::Args),
-    /// Rewrite files of the corpora in every way, and compare the machine code with that of the originals
-    #[cfg(feature = "libraries")]
-    Transforms(transforms::Args),
-    /// Measure reading and printing beside the real assembler and other crates
-    #[cfg(feature = "libraries")]
-    Bench(bench::Args),
+    /// A command of `cargo oracle`
+    #[command(external_subcommand)]
+    Oracle(Vec<OsString>),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -90,27 +42,16 @@ fn main() -> anyhow::Result<()> {
         Command::Words(args) => wording::run(&args),
         #[cfg(feature = "libraries")]
         Command::Api(args) => api::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Corpus(args) => corpus::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Constants(args) => corpus::constants::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Conformance(args) => conformance::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Random(args) => conformance::random::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Mutations(args) => mutations::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Messages(args) => messages::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Diagnostics(args) => diagnostics::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Requires(args) => requires::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Pressure(args) => pressure::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Transforms(args) => transforms::run(&args),
-        #[cfg(feature = "libraries")]
-        Command::Bench(args) => bench::run(&args),
+        Command::Oracle(args) => oracle(&args),
     }
+}
+
+fn oracle(args: &[OsString]) -> anyhow::Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
+    let status = Process::new(cargo)
+        .args(["run", "--quiet", "--package", "oracle", "--"])
+        .args(args)
+        .status()?;
+    anyhow::ensure!(status.success(), "cargo oracle failed");
+    Ok(())
 }

@@ -4,6 +4,7 @@
 pub(crate) struct Page<'a> {
     /// As in `PTX0506`.
     pub(crate) code: &'a str,
+    #[allow(dead_code, reason = "only the index of the pages needs it")]
     pub(crate) title: &'a str,
     /// `error` or `warning`.
     pub(crate) severity: &'a str,

@@ -1,0 +1,275 @@
+//! ptxas: finding it, choosing the architecture of a text, and running it.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_isa::Target;
+use wait_timeout::ChildExt as _;
+
+/// How long one run may take.
+const TIMEOUT: Duration = Duration::from_secs(900);
+
+/// The ptxas binaries found: the reference release, a newer one for texts whose `.version` it does not know, and an older one for
+/// targets that it no longer supports.
+pub(crate) struct Assemblers {
+    reference: Assembler,
+    newer: Option<Assembler>,
+    older: Option<Assembler>,
+    /// Verdicts of [`Self::run_cached`], by text and job.
+    cache: Mutex<HashMap<(Vec<u8>, Job), Arc<Verdict>>>,
+}
+
+/// One ptxas binary.
+pub(crate) struct Assembler {
+    path: PathBuf,
+    release: String,
+    /// The architectures it generates code for: `75`, `90a`, ….
+    archs: Vec<String>,
+}
+
+/// What ptxas is run for.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Job {
+    /// Parse and check the text.
+    Check,
+    /// The same for a module to be linked with others.
+    CheckRelocatable,
+    /// Generate a cubin.
+    Code,
+    /// Generate a relocatable cubin.
+    Relocatable,
+    /// Generate a cubin and report the resources it uses.
+    Verbose,
+}
+
+/// The result of one run of ptxas.
+pub(crate) struct Verdict {
+    pub(crate) accepted: bool,
+    /// Everything it printed.
+    pub(crate) output: String,
+    /// The cubin; empty if none was generated.
+    pub(crate) cubin: Vec<u8>,
+    /// From start to exit.
+    pub(crate) time: Duration,
+}
+
+impl Verdict {
+    /// The first line of the output.
+    pub(crate) fn reason(&self) -> &str {
+        self.output.lines().next().unwrap_or("no output")
+    }
+}
+
+impl Assemblers {
+    /// Looks at the variable `PTXAS`, then along `PATH`, then in the user's cache
+    /// (`$XDG_CACHE_HOME/ptxas/RELEASE`, where a Python environment holds it).
+    pub(crate) fn find() -> Result<Option<Self>> {
+        let given = std::env::var_os("PTXAS").map(PathBuf::from);
+        let Some(path) = given.or_else(on_path).or_else(|| cached("13.2")) else {
+            return Ok(None);
+        };
+        let reference = Assembler::query(path)?;
+        let newer = std::env::var_os("PTXAS_NEWER")
+            .map(PathBuf::from)
+            .or_else(|| cached("13.5"));
+        let older = std::env::var_os("PTXAS_OLDER")
+            .map(PathBuf::from)
+            .or_else(|| cached("12.9"));
+        Ok(Some(Self {
+            reference,
+            newer: newer.map(Assembler::query).transpose()?,
+            older: older.map(Assembler::query).transpose()?,
+            cache: Mutex::default(),
+        }))
+    }
+
+    /// The releases, for a heading.
+    pub(crate) fn describe(&self) -> String {
+        let mut text = format!("ptxas {}", self.reference.release);
+        let others = [(&self.newer, "texts"), (&self.older, "targets")];
+        for ((other, what), age) in others.into_iter().zip(["newer", "older"]) {
+            if let Some(other) = other {
+                text += &format!(", {} for {age} {what}", other.release);
+            }
+        }
+        text
+    }
+
+    /// [`Self::run`], once per text and job: for originals that several comparisons assemble.
+    pub(crate) fn run_cached(&self, text: &[u8], job: Job) -> Result<Arc<Verdict>> {
+        let key = (text.to_vec(), job);
+        let lock = || self.cache.lock().unwrap_or_else(|e| e.into_inner());
+        if let Some(known) = lock().get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let verdict = Arc::new(self.run(text, job)?);
+        lock().insert(key, Arc::clone(&verdict));
+        Ok(verdict)
+    }
+
+    /// Runs ptxas on a text in a new folder, where the file is always called `module.ptx`.
+    pub(crate) fn run(&self, text: &[u8], job: Job) -> Result<Verdict> {
+        let first = self.reference.run(text, job)?;
+        match &self.newer {
+            Some(newer) if first.output.contains("Unsupported .version") => newer.run(text, job),
+            _ => Ok(first),
+        }
+    }
+
+    /// The binary that generates code for a target: the reference release, else the older one.
+    pub(crate) fn of_target(&self, target: Target) -> Option<&Assembler> {
+        let all = [Some(&self.reference), self.older.as_ref()];
+        all.into_iter().flatten().find(|a| a.knows(target))
+    }
+
+    /// Whether the reference release generates code for a target.
+    pub(crate) fn supports(&self, target: Target) -> bool {
+        self.reference.knows(target)
+    }
+}
+
+fn on_path() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|d| d.join("ptxas"))
+        .find(|p| p.is_file())
+}
+
+fn cached(release: &str) -> Option<PathBuf> {
+    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(home)?;
+    let libraries = fs::read_dir(cache.join("ptxas").join(release).join("lib")).ok()?;
+    let inside = ["cu13/bin/ptxas", "cuda_nvcc/bin/ptxas"];
+    libraries
+        .flatten()
+        .flat_map(|python| inside.map(|i| python.path().join("site-packages/nvidia").join(i)))
+        .find(|p| p.is_file())
+}
+
+impl Assembler {
+    fn query(path: PathBuf) -> Result<Self> {
+        let ask = |option: &str| -> Result<String> {
+            let answer = Command::new(&path).arg(option).output();
+            let answer = answer.with_context(|| format!("running {}", path.display()))?;
+            Ok(String::from_utf8_lossy(&answer.stdout).into_owned())
+        };
+        let version = ask("--version")?;
+        let release = version
+            .split("release ")
+            .nth(1)
+            .and_then(|v| v.split(',').next());
+        let release = release.unwrap_or("unknown").to_owned();
+        let help = ask("--help")?;
+        let mut archs: Vec<_> = help
+            .split('\'')
+            .filter_map(|w| w.strip_prefix("compute_"))
+            .map(str::to_owned)
+            .collect();
+        archs.sort();
+        archs.dedup();
+        Ok(Self {
+            path,
+            release,
+            archs,
+        })
+    }
+
+    fn knows(&self, target: Target) -> bool {
+        let name = target.text().trim_start_matches("sm_");
+        self.archs.iter().any(|a| a == name)
+    }
+
+    /// The release, such as `13.2`.
+    pub(crate) fn release(&self) -> &str {
+        &self.release
+    }
+
+    /// The architecture to assemble a text for: its target; the oldest supported one for older targets; `90` without a valid target.
+    fn arch(&self, text: &[u8]) -> &str {
+        let target = target(text).unwrap_or_default();
+        let name = target
+            .strip_prefix("sm_")
+            .or_else(|| target.strip_prefix("compute_"));
+        let name = name.unwrap_or_default();
+        if let Some(known) = self.archs.iter().find(|a| *a == name) {
+            return known;
+        }
+        let number = |a: &str| a.trim_end_matches(['a', 'f']).parse::<u32>().ok();
+        let oldest = self
+            .archs
+            .iter()
+            .filter_map(|a| Some((number(a)?, a)))
+            .min();
+        match (number(name), oldest) {
+            (Some(n), Some((least, arch))) if n < least => arch,
+            _ => "90",
+        }
+    }
+
+    pub(crate) fn run(&self, text: &[u8], job: Job) -> Result<Verdict> {
+        let folder = tempfile::tempdir()?;
+        let (cubin, output_path) = (
+            folder.path().join("module.cubin"),
+            folder.path().join("output"),
+        );
+        fs::write(folder.path().join("module.ptx"), text)?;
+        let mut command = Command::new(&self.path);
+        let kind = match job {
+            Job::Check | Job::CheckRelocatable => "compute",
+            Job::Code | Job::Relocatable | Job::Verbose => "sm",
+        };
+        command.arg(format!("-arch={kind}_{}", self.arch(text)));
+        command.args(match job {
+            Job::CheckRelocatable | Job::Relocatable => Some("-c"),
+            Job::Verbose => Some("-v"),
+            Job::Check | Job::Code => None,
+        });
+        command
+            .args(["module.ptx", "-o", "module.cubin"])
+            .current_dir(folder.path());
+        let out = File::create(&output_path)?;
+        command
+            .stdin(Stdio::null())
+            .stderr(out.try_clone()?)
+            .stdout(out);
+        let start = Instant::now();
+        let mut child = command.spawn().context("running ptxas")?;
+        let status = child.wait_timeout(TIMEOUT)?;
+        let time = start.elapsed();
+        if status.is_none() {
+            child.kill()?;
+            child.wait()?;
+        }
+        let accepted = status.is_some_and(|s| s.success());
+        let mut output = read(&output_path);
+        if status.is_none() {
+            output.insert_str(0, "ptxas timed out\n");
+        }
+        Ok(Verdict {
+            accepted,
+            output,
+            cubin: fs::read(cubin).unwrap_or_default(),
+            time,
+        })
+    }
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}
+
+/// The first target of `.target`.
+pub(crate) fn target(text: &[u8]) -> Option<&str> {
+    let mut tokens = Lexer::new(text).filter(|t| !t.kind.is_trivia()).take(200);
+    tokens.find(|t| t.kind == TokenKind::DotWord && t.span.of(text) == b".target")?;
+    let word = tokens.next()?;
+    std::str::from_utf8(word.span.of(text)).ok()
+}

@@ -1,0 +1,146 @@
+//! The agreement of the verifier with ptxas, by opcode, and a list of all differences.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::Result;
+use ptx_isa::{PtxVersion, Target};
+
+use super::verdicts::Verdict;
+
+/// The lowest percentage of cases of one opcode with the same verdict.
+pub(crate) const BAR_OF_AN_OPCODE: f64 = 97.0;
+/// The lowest percentage of all cases.
+pub(crate) const BAR: f64 = 99.5;
+
+/// The answer of the verifier on a case.
+#[derive(Clone, Default)]
+pub(crate) struct Ours {
+    pub(crate) targets: Vec<Target>,
+    /// The lowest version on the first target of the verdict.
+    pub(crate) lowest: Option<PtxVersion>,
+}
+
+/// Counts of cases.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    cases: usize,
+    /// Accepted here on some target, refused by ptxas on all.
+    false_accepts: usize,
+    /// Refused here on all targets, accepted by ptxas on some.
+    false_rejects: usize,
+    /// Accepted by both, on other targets.
+    targets: usize,
+    /// Accepted by both, from another version on.
+    versions: usize,
+}
+
+impl Tally {
+    /// The share of cases that both accept or both refuse, in percent.
+    pub(crate) fn agreement(&self) -> f64 {
+        let wrong = self.false_accepts + self.false_rejects;
+        100.0 - 100.0 * wrong as f64 / self.cases.max(1) as f64
+    }
+
+    fn add(&mut self, verdict: &Verdict, ours: &Ours) -> Option<&'static str> {
+        self.cases += 1;
+        let (count, kind) = match (ours.targets.is_empty(), verdict.targets.is_empty()) {
+            (false, true) => (&mut self.false_accepts, "false accept"),
+            (true, false) => (&mut self.false_rejects, "false reject"),
+            _ if ours.targets != verdict.targets => (&mut self.targets, "targets"),
+            (false, false) if ours.lowest != verdict.lowest => (&mut self.versions, "version"),
+            _ => return None,
+        };
+        *count += 1;
+        Some(kind)
+    }
+}
+
+/// All cases, and those of each opcode.
+pub(crate) struct Agreement<'a> {
+    pub(crate) all: Tally,
+    pub(crate) by_opcode: BTreeMap<&'a str, Tally>,
+    differences: Vec<(&'static str, &'a Verdict, &'a Ours)>,
+}
+
+impl<'a> Agreement<'a> {
+    pub(crate) fn new(verdicts: &'a [Verdict], ours: &'a [Ours]) -> Self {
+        let mut out = Self {
+            all: Tally::default(),
+            by_opcode: BTreeMap::new(),
+            differences: Vec::new(),
+        };
+        for (verdict, ours) in verdicts.iter().zip(ours) {
+            out.by_opcode
+                .entry(&verdict.opcode)
+                .or_default()
+                .add(verdict, ours);
+            if let Some(kind) = out.all.add(verdict, ours) {
+                out.differences.push((kind, verdict, ours));
+            }
+        }
+        out
+    }
+
+    /// The opcodes below the bar, and `all` if it is.
+    pub(crate) fn below(&self) -> Vec<&'a str> {
+        let low = self
+            .by_opcode
+            .iter()
+            .filter(|(_, t)| t.agreement() < BAR_OF_AN_OPCODE);
+        let all = (self.all.agreement() < BAR).then_some("all");
+        low.map(|(opcode, _)| *opcode).chain(all).collect()
+    }
+
+    pub(crate) fn print(&self) {
+        println!(
+            "{:<24}{:>8}{:>11}{:>15}{:>15}{:>9}{:>10}",
+            "opcode", "cases", "agreement", "false accepts", "false rejects", "targets", "versions"
+        );
+        let all = ("all", &self.all);
+        for (opcode, t) in self.by_opcode.iter().map(|(o, t)| (*o, t)).chain([all]) {
+            println!(
+                "{opcode:<24}{:>8}{:>9.2} %{:>15}{:>15}{:>9}{:>10}",
+                t.cases,
+                t.agreement(),
+                t.false_accepts,
+                t.false_rejects,
+                t.targets,
+                t.versions
+            );
+        }
+    }
+
+    /// Every difference: what is wrong, opcode, kind of case, line, our targets, theirs, our version, theirs, message.
+    pub(crate) fn report(&self, path: &Path) -> Result<()> {
+        let list = |targets: &[Target]| -> String {
+            let texts: Vec<&str> = targets.iter().map(|t| t.text()).collect();
+            texts.join(",")
+        };
+        let mut rows: Vec<String> = Vec::new();
+        for (what, v, ours) in &self.differences {
+            let only = |a: &[Target], b: &[Target]| {
+                list(
+                    &a.iter()
+                        .copied()
+                        .filter(|t| !b.contains(t))
+                        .collect::<Vec<_>>(),
+                )
+            };
+            let version = |v: Option<PtxVersion>| v.map_or("-".into(), |v| v.to_string());
+            rows.push(format!(
+                "{what}\t{}\t{}\t{}\t+{}\t-{}\t{}\t{}\t{}\n",
+                v.opcode,
+                v.kind,
+                v.line,
+                only(&ours.targets, &v.targets),
+                only(&v.targets, &ours.targets),
+                version(ours.lowest),
+                version(v.lowest),
+                v.message
+            ));
+        }
+        Ok(fs::write(path, rows.concat())?)
+    }
+}

@@ -1,0 +1,180 @@
+//! `cargo oracle conformance`: instructions generated from the tables, and mutations of them, with the verdicts of ptxas
+//! (`conformance/verdicts.tsv.gz`); without ptxas, the agreement of the verifier with these verdicts.
+
+mod agreement;
+mod builder_cases;
+mod case;
+mod coverage;
+mod generate;
+mod judge;
+mod modules;
+mod mutations;
+mod operand;
+mod operand_gen;
+mod preamble;
+pub(crate) mod random;
+mod replay;
+mod rule_coverage;
+mod table;
+mod verdict_gen;
+mod verdicts;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use fastrand::Rng;
+
+use crate::shared::Shared;
+use agreement::Agreement;
+use verdicts::Verdict;
+
+/// The seed of the cases in `conformance/verdicts.tsv.gz`.
+const SEED: u64 = 20;
+
+/// Arguments of `cargo oracle conformance`.
+#[derive(Default, clap::Args)]
+pub(crate) struct Args {
+    /// Generate the cases again, ask ptxas about them and rewrite the file of verdicts
+    #[arg(long)]
+    judge: bool,
+    /// Generate the cases again and ask ptxas about that many of them: the verdicts must be those of the file
+    #[arg(long, value_name = "N", conflicts_with = "judge")]
+    sample: Option<usize>,
+    /// Check the operands against the tables directly, without parser and verifier
+    #[arg(long)]
+    table: bool,
+    /// Write every difference to a file
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Whole modules instead of single instructions; with --list, print those with different verdicts
+    #[arg(long)]
+    modules: bool,
+    /// List the rules of the tables that decide almost no case
+    #[arg(long)]
+    rules: bool,
+    /// Only print the cases
+    #[arg(long)]
+    list: bool,
+}
+
+impl Args {
+    /// `--sample N`.
+    pub(crate) fn of_sample(n: usize) -> Self {
+        Self {
+            sample: Some(n),
+            ..Self::default()
+        }
+    }
+}
+
+pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
+    if args.modules {
+        if args.judge
+            && let Some(assemblers) = shared.assemblers("VERDICTS")?
+        {
+            modules::judge(assemblers)?;
+        }
+        return modules::replay(args.list);
+    }
+    if args.list {
+        let (cases, _) = generate::generate(SEED);
+        cases.iter().for_each(|c| println!("{}\t{c}", c.kind));
+        return Ok(());
+    }
+    if args.rules {
+        rule_coverage::print(&generate::generate(SEED).0);
+        return Ok(());
+    }
+    if args.judge {
+        rewrite(shared)?;
+    }
+    if let Some(n) = args.sample {
+        return sample(n, shared);
+    }
+    compare(args)
+}
+
+/// Writes the file of verdicts.
+fn rewrite(shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("VERDICTS")? else {
+        bail!("no ptxas");
+    };
+    let start = Instant::now();
+    let (cases, uncovered) = generate::generate(SEED);
+    for (instruction, form) in &uncovered {
+        println!("no case for {} {}", instruction.name(), form.syntax());
+    }
+    let verdicts = verdict_gen::label(assemblers, &cases)?;
+    let bytes = verdicts::write(&verdicts)?;
+    counts(&verdicts);
+    let (seconds, missing) = (start.elapsed().as_secs(), cases.len() - verdicts.len());
+    println!("{missing} cases without a verdict; {bytes} bytes; {seconds} s\n");
+    Ok(())
+}
+
+/// How many cases of each kind there are, and how many of them are accepted.
+fn counts(verdicts: &[Verdict]) {
+    let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for verdict in verdicts {
+        for kind in [&verdict.kind, "all"] {
+            let (cases, accepted) = kinds.entry(kind).or_default();
+            *cases += 1;
+            *accepted += usize::from(!verdict.targets.is_empty());
+        }
+    }
+    println!("{:<28}{:>8}{:>10}", "kind", "cases", "accepted");
+    for (kind, (cases, accepted)) in kinds {
+        println!("{kind:<28}{cases:>8}{accepted:>10}");
+    }
+}
+
+/// Asks ptxas about some cases again.
+fn sample(n: usize, shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("COMPARISON OF VERDICTS")? else {
+        return Ok(());
+    };
+    let stored = verdicts::read()?;
+    let (mut cases, _) = generate::generate(SEED);
+    Rng::with_seed(shared.seed()).shuffle(&mut cases);
+    cases.truncate(n);
+    let (mut different, mut known) = (0, 0);
+    for verdict in verdict_gen::label(assemblers, &cases)? {
+        // The tables may have changed since the file was written.
+        let Some(before) = stored.iter().find(|s| s.line == verdict.line) else {
+            continue;
+        };
+        known += 1;
+        if (&before.targets, before.lowest) != (&verdict.targets, verdict.lowest) {
+            different += 1;
+            println!("was {before:?}\nis  {verdict:?}");
+        }
+    }
+    println!(
+        "{}: {known} of {n} cases asked again, {different} differ",
+        assemblers.describe()
+    );
+    if different > 0 {
+        bail!("the file of verdicts differs from ptxas");
+    }
+    Ok(())
+}
+
+fn compare(args: &Args) -> Result<()> {
+    let verdicts = verdicts::read()?;
+    let ours = if args.table {
+        table::table(&generate::generate(SEED).0, &verdicts)
+    } else {
+        replay::replay(&verdicts)
+    };
+    let agreement = Agreement::new(&verdicts, &ours);
+    agreement.print();
+    if let Some(path) = &args.report {
+        agreement.report(path)?;
+    }
+    match &agreement.below()[..] {
+        [] => Ok(()),
+        below => bail!("below the bar: {}", below.join(", ")),
+    }
+}

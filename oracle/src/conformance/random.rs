@@ -1,0 +1,456 @@
+//! `cargo oracle random`: random modules built with `ptx-build` from the tables; ptxas has to accept them.
+//!
+//! Each has variables of all spaces, functions and kernels with parameters, registers of all types, scopes, guards, branches, calls, and
+//! instructions of any form; forms that were removed from PTX are in modules of old versions. ptxas only checks them: code generation may
+//! refuse what no verifier can know, such as two accumulators in the same registers.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use anyhow::{Result, bail};
+use fastrand::Rng;
+use ptx_build::{Error, FunctionBuilder, ModuleBuilder, Operand as Out};
+use ptx_ir::{FunctionKind, Statement};
+use ptx_isa::{Form, Instruction, Marks, PtxVersion, ScalarType, Target};
+use ptx_print::Style;
+use rayon::prelude::*;
+
+use super::builder_cases::{Found, inside, instruction, outside, register};
+use super::case::{Case, Setting};
+use super::coverage::cover;
+use super::preamble::Module as Text;
+use super::verdicts::{VERSION, targets};
+use crate::assembler::{Assemblers, Job};
+use crate::shared::Shared;
+
+/// Arguments of `cargo oracle random`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many modules
+    #[arg(long, default_value_t = 100)]
+    pub(crate) count: u64,
+    /// Print the texts that ptxas refuses
+    #[arg(long)]
+    pub(crate) show: bool,
+}
+
+/// How many modules take their instructions from the same cases.
+const POOL: u64 = 500;
+
+/// How many of a thousand modules ptxas has to accept.
+const BAR: usize = 995;
+
+/// The cases of every form.
+pub(crate) struct Pool {
+    /// The names of the forms: the instruction and the number of the form.
+    names: Vec<String>,
+    forms: Vec<Vec<Case>>,
+    /// Whether a form has textures, samplers or surfaces.
+    opaque: Vec<bool>,
+}
+
+/// Whether a form has textures, samplers or surfaces.
+fn is_opaque(form: &Form) -> bool {
+    let handles = [Marks::TEXTURE, Marks::SAMPLER, Marks::SURFACE];
+    let mut operands = form.operands().iter();
+    operands.any(|o| handles.into_iter().any(|mark| o.marks.contains(mark)))
+}
+
+impl Pool {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let forms = Instruction::ALL.iter().flat_map(|instruction| {
+            let forms = instruction.forms().iter();
+            forms.map(move |form| (instruction, *form))
+        });
+        let names = Instruction::ALL.iter().flat_map(|i| {
+            let words: String = i.words().iter().map(ToString::to_string).collect();
+            (0..i.forms().len()).map(move |n| format!("{}{words} form {n}", i.opcode()))
+        });
+        let names = names.collect();
+        let (opaque, forms) = forms
+            .map(|(i, f)| (is_opaque(f), cover(i, f, &mut rng)))
+            .unzip();
+        Self {
+            names,
+            forms,
+            opaque,
+        }
+    }
+
+    pub(crate) fn forms(&self) -> usize {
+        self.forms.len()
+    }
+}
+
+/// The version and the target of a module.
+#[derive(Copy, Clone)]
+struct Aim {
+    version: PtxVersion,
+    target: Target,
+    setting: Setting,
+}
+
+impl Aim {
+    const fn new(target: Target, setting: Setting) -> Self {
+        Self {
+            version: VERSION,
+            target,
+            setting,
+        }
+    }
+
+    const fn old(major: u8, minor: u8, target: Target) -> Self {
+        Self {
+            version: PtxVersion::new(major, minor),
+            target,
+            setting: Setting::Plain,
+        }
+    }
+
+    /// Whether neither 64-bit addresses nor functions with parameters exist yet.
+    fn is_early(self) -> bool {
+        self.version < PtxVersion::new(2, 3)
+    }
+}
+
+/// For forms that newer versions removed.
+const OLD: [Aim; 2] = [Aim::old(1, 3, Target::Sm13), Aim::old(6, 3, Target::Sm60)];
+
+/// A module and its forms.
+pub(crate) struct Made {
+    pub(crate) module: ptx_ir::Module,
+    pub(crate) forms: Vec<usize>,
+}
+
+/// The module of a seed. It contains the form with that number, modulo the number of forms, if some target accepts it.
+pub(crate) fn make(pool: &Pool, seed: u64) -> Result<Made, Error> {
+    let mut rng = Rng::with_seed(seed);
+    let first = usize::try_from(seed).unwrap_or(0) % pool.forms.len();
+    let mut all: Vec<Target> = targets().collect();
+    rng.shuffle(&mut all);
+    let settings = if rng.u8(..4) == 0 {
+        [Setting::Independent, Setting::Plain]
+    } else {
+        Setting::ALL
+    };
+    let aims = all.into_iter();
+    let mut aims: Vec<Aim> = aims
+        .flat_map(|target| settings.map(|setting| Aim::new(target, setting)))
+        .collect();
+    aims.extend(OLD);
+    let mut made = None;
+    for aim in aims {
+        let attempt = attempt(pool, first, aim, &mut rng)?;
+        if attempt.forms.contains(&first) {
+            return Ok(attempt);
+        }
+        made.get_or_insert(attempt);
+    }
+    match made {
+        Some(made) => Ok(made),
+        None => attempt(pool, first, OLD[0], &mut rng),
+    }
+}
+
+fn attempt(pool: &Pool, first: usize, aim: Aim, rng: &mut Rng) -> Result<Made, Error> {
+    let mut m = ModuleBuilder::new(aim.version, aim.target);
+    if aim.setting == Setting::Independent {
+        m.target_option("texmode_independent")?;
+    }
+    let mut found = Found::new();
+    if aim.is_early() {
+        m.without_address_size();
+    } else {
+        outside(&mut m, aim.setting, &mut found)?;
+    }
+    let mut forms = Vec::new();
+    let mut must = Some(first);
+    for n in 0..rng.usize(1..4) {
+        let (kind, mut k) = match rng.bool() || n == 0 {
+            true => (FunctionKind::Entry, m.kernel(&format!("kernel{n}"))?),
+            false => (FunctionKind::Func, m.func(&format!("function{n}"))?),
+        };
+        let mut scopes = vec![found.clone()];
+        if !aim.is_early() {
+            inside(&mut k, kind, &mut scopes[0])?;
+        }
+        let mut body = Body {
+            pool,
+            aim,
+            k,
+            scopes,
+            forms: &mut forms,
+        };
+        body.statements(must.take(), rng)?;
+        body.k.finish()?;
+    }
+    m.comment("the end");
+    Ok(Made {
+        module: m.finish()?,
+        forms,
+    })
+}
+
+struct Body<'b, 'm> {
+    pool: &'b Pool,
+    aim: Aim,
+    k: FunctionBuilder<'m>,
+    /// The visible names of each open scope.
+    scopes: Vec<Found>,
+    forms: &'b mut Vec<usize>,
+}
+
+impl Body<'_, '_> {
+    fn statements(&mut self, first: Option<usize>, rng: &mut Rng) -> Result<(), Error> {
+        let end = self.k.label();
+        let predicate = self.k.reg(ScalarType::Pred);
+        let word = self.k.reg(ScalarType::B32);
+        if let Some(form) = first {
+            self.instruction(form, None, rng);
+        }
+        for _ in 0..rng.usize(5..30) {
+            match rng.u8(..16) {
+                0 if self.scopes.len() < 6 => {
+                    self.k.open();
+                    self.scopes.push(Found::new());
+                }
+                1 if self.scopes.len() > 1 => {
+                    self.k.close()?;
+                    self.scopes.pop();
+                }
+                2 => {
+                    let skip = self.k.label();
+                    self.k.guard_not(predicate).bra().emit(skip)?;
+                    self.instruction(rng.usize(..self.pool.forms.len()), None, rng);
+                    self.k.place(skip)?;
+                }
+                3 => self.k.guard(predicate).bra().emit(end)?,
+                4 => {
+                    if let Some(&Out::Func(f)) = self.scopes[0].get("fn_11") {
+                        self.k.call_function(f, &[word.into()], &[word.into()])?;
+                    }
+                }
+                5 => self.k.trailing_comment("a trailing comment"),
+                6 => {
+                    self.k.block()?;
+                }
+                _ => {
+                    let guard = (rng.u8(..4) == 0).then_some(predicate);
+                    self.instruction(rng.usize(..self.pool.forms.len()), guard, rng);
+                }
+            }
+        }
+        while self.scopes.len() > 1 {
+            self.k.close()?;
+            self.scopes.pop();
+        }
+        self.k.place(end)?;
+        self.k.ret().emit(())
+    }
+
+    /// Adds an instruction of a form if one of its cases is legal here.
+    fn instruction(&mut self, form: usize, guard: Option<ptx_build::Reg>, rng: &mut Rng) {
+        let Some(cases) = self.pool.forms.get(form) else {
+            return;
+        };
+        let start = rng.usize(..cases.len().max(1));
+        // With independent samplers, handles in registers follow other rules, which the verifier does not check.
+        let strict =
+            self.aim.setting == Setting::Independent && self.pool.opaque.get(form) == Some(&true);
+        for case in cases.iter().cycle().skip(start).take(cases.len().min(24)) {
+            if strict && case.setting() != self.aim.setting {
+                continue;
+            }
+            if self.case(case, guard).is_some() {
+                self.forms.push(form);
+                return;
+            }
+        }
+    }
+
+    fn case(&mut self, case: &Case, guard: Option<ptx_build::Reg>) -> Option<()> {
+        let line = case.to_string();
+        let text = Text::new(
+            VERSION,
+            self.aim.target,
+            self.aim.setting,
+            [&*line].into_iter(),
+        )
+        .text;
+        let parsed = ptx_parse::parse(text.as_bytes()).module;
+        let body = parsed.body(parsed.function("main")?)?;
+        let inst = body.statements().find_map(|(_, s)| match s {
+            Statement::Inst(id) => Some(id),
+            _ => None,
+        })?;
+        let this = std::cell::RefCell::new(self);
+        let named = |name: &str| {
+            let mut this = this.borrow_mut();
+            let known = this.scopes.iter().rev().find_map(|s| s.get(name).cloned());
+            known.or_else(|| {
+                let made = register(&mut this.k, name)?;
+                this.scopes
+                    .last_mut()?
+                    .insert(name.to_owned(), made.clone());
+                Some(made)
+            })
+        };
+        let (mnemonic, operands) = instruction(&parsed, body, inst, &named)?;
+        let k = &mut this.into_inner().k;
+        if let Some(predicate) = guard
+            && k.guard(predicate).inst(&mnemonic, &operands[..]).is_ok()
+        {
+            return Some(());
+        }
+        k.inst(&mnemonic, &operands[..]).ok()
+    }
+}
+
+/// The errors of ptxas, each with its line of the text.
+fn reasons(output: &str, text: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(text);
+    let lines: Vec<&str> = text.lines().collect();
+    let found = output.lines().filter_map(|line| {
+        let (place, said) = line.split_once("; ")?;
+        let (kind, what) = said.split_once(':')?;
+        let number: Option<usize> = place.rsplit(' ').next().and_then(|n| n.parse().ok());
+        let at = number.and_then(|n| lines.get(n.checked_sub(1)?));
+        let at = at.map_or("", |line| line.trim()).to_owned();
+        matches!(kind.trim(), "error" | "fatal").then(|| (what.trim().to_owned(), at))
+    });
+    let found: Vec<_> = found.collect();
+    if found.is_empty() {
+        let said = output.lines().next().unwrap_or("no output");
+        return vec![(said.to_owned(), String::new())];
+    }
+    found
+}
+
+/// The result for one module.
+struct Outcome {
+    forms: Vec<usize>,
+    statements: usize,
+    /// The errors of ptxas with their lines, and the text.
+    refused: Option<(Vec<(String, String)>, Vec<u8>)>,
+}
+
+fn check(pools: &BTreeMap<u64, LazyPool>, assemblers: &Assemblers, seed: u64) -> Result<Outcome> {
+    let made =
+        make(&pools[&(seed / POOL)], seed).map_err(|e| anyhow::anyhow!("seed {seed}: {e}"))?;
+    let text = ptx_print::canonical(&made.module, &Style::default());
+    let verdict = assemblers.run(&text, Job::Check)?;
+    Ok(Outcome {
+        forms: made.forms,
+        statements: made.module.bodies.values().map(|b| b.insts.len()).sum(),
+        refused: (!verdict.accepted).then(|| (reasons(&verdict.output, &text), text)),
+    })
+}
+
+type LazyPool = LazyLock<Pool, Box<dyn FnOnce() -> Pool + Send>>;
+
+pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("RANDOM MODULES")? else {
+        return Ok(());
+    };
+    let first = shared.seed();
+    let seeds: Vec<u64> = (first..first + args.count).collect();
+    let lazy = |number: u64| -> LazyPool { LazyLock::new(Box::new(move || Pool::new(number))) };
+    let pools: BTreeMap<u64, LazyPool> = seeds
+        .iter()
+        .map(|s| s / POOL)
+        .map(|n| (n, lazy(n)))
+        .collect();
+    let pool = LazyLock::force(&pools[&(first / POOL)]);
+    println!(
+        "{}: {} modules, {} forms",
+        assemblers.describe(),
+        args.count,
+        pool.forms()
+    );
+    let outcomes: Vec<Result<Outcome>> = seeds
+        .par_iter()
+        .map(|&seed| check(&pools, assemblers, seed))
+        .collect();
+    let mut seen = vec![0usize; pool.forms()];
+    let (mut accepted, mut statements) = (0, 0);
+    let mut families: BTreeMap<String, usize> = BTreeMap::new();
+    for (seed, outcome) in seeds.iter().zip(outcomes) {
+        let outcome = outcome?;
+        statements += outcome.statements;
+        outcome.forms.iter().for_each(|&form| seen[form] += 1);
+        let Some((found, text)) = outcome.refused else {
+            accepted += 1;
+            continue;
+        };
+        for (reason, line) in &found {
+            println!("REFUSED seed {seed}: {line}  // {reason}");
+        }
+        if args.show {
+            println!("{}", String::from_utf8_lossy(&text));
+        }
+        if let Some((reason, _)) = found.into_iter().next() {
+            *families.entry(reason).or_default() += 1;
+        }
+    }
+    println!(
+        "{accepted} of {} modules are accepted, {statements} instructions",
+        seeds.len()
+    );
+    report_families(families);
+    let uncovered = uncovered(pool, &seen);
+    println!(
+        "{} of {} forms",
+        pool.forms() - uncovered.len(),
+        pool.forms()
+    );
+    if accepted * 1000 < seeds.len() * BAR {
+        bail!("fewer than {BAR} of a thousand");
+    }
+    if seeds.len() >= pool.forms() && !uncovered.is_empty() {
+        bail!("no module has {}", uncovered.join(", "));
+    }
+    Ok(())
+}
+
+/// The forms that no module has.
+fn uncovered<'p>(pool: &'p Pool, seen: &[usize]) -> Vec<&'p str> {
+    let all = pool.names.iter().zip(seen);
+    all.filter(|(_, n)| **n == 0)
+        .map(|(name, _)| &**name)
+        .collect()
+}
+
+fn report_families(families: BTreeMap<String, usize>) {
+    let mut families: Vec<_> = families.into_iter().collect();
+    families.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+    for (reason, n) in families {
+        println!("{n:6} {reason}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
+
+    use super::{LazyLock, Pool, make};
+
+    proptest! {
+        #![proptest_config(Config { cases: 24, rng_seed: RngSeed::Fixed(6), failure_persistence: None, ..Config::default() })]
+
+        /// Every module that can be made is legal, and its text reads back as the same module.
+        #[test]
+        fn random_modules_are_legal(seed in any::<u64>()) {
+            static POOL: LazyLock<Pool> = LazyLock::new(|| Pool::new(3));
+            let made = make(&POOL, seed).unwrap();
+            prop_assert!(!made.forms.is_empty());
+            let text = ptx_print::canonical(&made.module, &ptx_print::Style::default());
+            let again = ptx_parse::parse(&text);
+            prop_assert!(again.diagnostics.is_empty());
+            prop_assert!(ptx_ir::compare::compare(&made.module, &again.module).is_ok());
+            let anew = ptx_build::replay(&made.module).and_then(ptx_build::ModuleBuilder::finish).unwrap();
+            prop_assert!(ptx_ir::compare::compare(&made.module, &anew).is_ok());
+        }
+    }
+}

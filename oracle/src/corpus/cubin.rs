@@ -1,0 +1,237 @@
+//! Comparison of machine code: the cubin of a rewritten text with that of the original.
+//!
+//! Without line info they have to be identical: the output of ptxas depends neither on the folder nor on whitespace. Two exceptions: the
+//! symbols of variables inside functions are named after their lines, so names may differ; with `.loc` or sections of debug information
+//! only code and data are compared. Modules with `.target … debug` are left out.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use object::{Object as _, ObjectSection as _};
+use ptx_ir::Module;
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_isa::StateSpace;
+use ptx_print::Style;
+
+use super::trivia;
+use crate::assembler::{Assemblers, Job, Verdict};
+
+/// The result for one text.
+pub(crate) enum Outcome {
+    /// The cubins agree to this extent.
+    Same(Extent),
+    /// ptxas accepts the text, and it contains what it must; the code need not be the same.
+    Accepted,
+    /// They differ; the first difference.
+    Different(String),
+    /// ptxas generates no code from the original.
+    NotAssembled,
+    /// ptxas generates different code each time.
+    Random,
+    /// Each kernel or function with code, and how its code differs, if it does.
+    Kernels(Vec<(String, Option<String>)>),
+}
+
+/// How much of two cubins is compared.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Everything,
+    /// All but the names of symbols.
+    AllButNames,
+    /// The sections with code and data.
+    Code,
+}
+
+/// The texts to compare with the original.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Rewrite {
+    Canonical,
+    /// Comments and whitespace between all tokens.
+    Mangled,
+}
+
+impl Rewrite {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Rewrite::Canonical => "canonical",
+            Rewrite::Mangled => "mangled",
+        }
+    }
+}
+
+/// The debug information in a text.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Info {
+    None,
+    Lines,
+    Debug,
+}
+
+/// Compares the cubin of a file with that of its rewritten text.
+pub(crate) fn check(assemblers: &Assemblers, source: &[u8], how: Rewrite) -> Result<Outcome> {
+    let module = ptx_parse::parse(source).module;
+    let text = match how {
+        Rewrite::Canonical => ptx_print::canonical(&module, &Style::default()),
+        Rewrite::Mangled => trivia::mangle(source, trivia::Between::Names),
+    };
+    let least = match info(source) {
+        Info::None if has_local_variables(&module) => Extent::AllButNames,
+        Info::None => Extent::Everything,
+        Info::Lines | Info::Debug => Extent::Code,
+    };
+    compare(assemblers, source, &text, least)
+}
+
+/// Compares the cubins of two texts, which have to agree at least to the given extent.
+pub(crate) fn compare(
+    assemblers: &Assemblers,
+    source: &[u8],
+    text: &[u8],
+    least: Extent,
+) -> Result<Outcome> {
+    let Some((job, original)) = code(assemblers, source)? else {
+        return Ok(Outcome::NotAssembled);
+    };
+    let rewritten = assemblers.run(text, job)?;
+    if !rewritten.accepted {
+        return Ok(Outcome::Different(format!(
+            "refused: {}",
+            rewritten.reason()
+        )));
+    }
+    if original.cubin == rewritten.cubin {
+        return Ok(Outcome::Same(Extent::Everything));
+    }
+    let Some(what) = difference(&original.cubin, &rewritten.cubin, least) else {
+        return Ok(Outcome::Same(least));
+    };
+    // Some initializers leave bytes of the memory of ptxas in the cubin.
+    let again = assemblers.run(source, job)?;
+    let random = difference(&original.cubin, &again.cubin, least);
+    Ok(if random.is_some() {
+        Outcome::Random
+    } else {
+        Outcome::Different(what)
+    })
+}
+
+/// The cubin of an original: with all names resolved if possible, else a relocatable one.
+pub(crate) fn code(assemblers: &Assemblers, source: &[u8]) -> Result<Option<(Job, Arc<Verdict>)>> {
+    for job in [Job::Code, Job::Relocatable] {
+        let verdict = assemblers.run_cached(source, job)?;
+        if verdict.accepted {
+            return Ok(Some((job, verdict)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a function holds variables that may become symbols.
+pub(crate) fn has_local_variables(module: &Module) -> bool {
+    let mut variables = module.bodies.values().flat_map(|b| b.vars.values());
+    variables.any(|v| {
+        matches!(
+            v.space,
+            StateSpace::Global | StateSpace::Const | StateSpace::Shared
+        )
+    })
+}
+
+/// Whether a text has line info or is compiled for a debugger.
+pub(crate) fn info(source: &[u8]) -> Info {
+    let mut lines = false;
+    let mut in_target = false;
+    for token in Lexer::new(source).filter(|t| !t.kind.is_trivia()) {
+        let text = token.span.of(source);
+        if token.kind == TokenKind::DotWord {
+            in_target = text == b".target";
+            lines |= text == b".loc" || text == b".section";
+        } else if in_target && text == b"debug" {
+            return Info::Debug;
+        }
+    }
+    if lines { Info::Lines } else { Info::None }
+}
+
+impl Extent {
+    /// Whether a section has to be the same.
+    fn includes(self, section: &str) -> bool {
+        match self {
+            Extent::Everything => true,
+            Extent::AllButNames => !matches!(section, ".strtab" | ".symtab"),
+            Extent::Code => {
+                let prefixes = [".text.", ".nv.constant", ".nv.shared", ".nv.global"];
+                prefixes.iter().any(|p| section.starts_with(p))
+            }
+        }
+    }
+}
+
+/// The sections with code of a cubin, and how those of another one differ from them.
+pub(crate) fn kernels(left: &[u8], right: &[u8]) -> Vec<(String, Option<String>)> {
+    let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
+        return vec![(String::new(), Some("a cubin is not an ELF file".to_owned()))];
+    };
+    let sections = a.sections().filter_map(|s| {
+        let name = s.name().ok()?.strip_prefix(".text.")?.to_owned();
+        let old = s.data().unwrap_or_default();
+        let new = b.section_by_name(s.name().ok()?);
+        let how = match new.map(|s| s.data().unwrap_or_default()) {
+            None => Some("missing".to_owned()),
+            Some(new) if new == old => None,
+            Some(new) => Some(format!("{} bytes became {}", old.len(), new.len())),
+        };
+        Some((name, how))
+    });
+    sections.collect()
+}
+
+/// The first section that differs although it must not.
+fn difference(left: &[u8], right: &[u8], extent: Extent) -> Option<String> {
+    let (Ok(a), Ok(b)) = (object::File::parse(left), object::File::parse(right)) else {
+        return Some("a cubin is not an ELF file".to_owned());
+    };
+    let names = |f: &object::File<'_>| -> Vec<String> {
+        let names = f
+            .sections()
+            .filter_map(|s| s.name().ok().map(str::to_owned));
+        let mut names: Vec<String> = names.filter(|n| extent.includes(n)).collect();
+        if extent == Extent::Code {
+            // The order of sections follows from names.
+            names.sort();
+        }
+        names
+    };
+    let (left_names, right_names) = (names(&a), names(&b));
+    if left_names != right_names {
+        let odd = left_names.iter().chain(&right_names);
+        let odd = odd.filter(|n| left_names.contains(n) != right_names.contains(n));
+        let odd: Vec<_> = odd.take(5).map(String::as_str).collect();
+        return Some(format!(
+            "other sections or another order: {}",
+            odd.join(", ")
+        ));
+    }
+    for name in left_names {
+        let bytes = |f: &object::File<'_>| {
+            let section = f.section_by_name(&name);
+            section.map(|s| (s.size(), s.data().unwrap_or_default().to_vec()))
+        };
+        let (Some((m, x)), Some((n, y))) = (bytes(&a), bytes(&b)) else {
+            continue;
+        };
+        if m != n {
+            return Some(format!("section {name}: {m} bytes became {n}"));
+        }
+        // Shared memory has no initial contents: in newer files its sections share the bytes of other sections.
+        if name.starts_with(".nv.shared") {
+            continue;
+        }
+        if let Some(at) = x.iter().zip(&y).position(|(a, b)| a != b) {
+            return Some(format!(
+                "section {name}: byte {at:#x} of {m:#x} is the first to differ"
+            ));
+        }
+    }
+    (extent == Extent::Everything && left != right).then(|| "headers".to_owned())
+}

@@ -1,0 +1,87 @@
+//! `cargo oracle diagnostics`: the examples of `ptx-cli/pages`, checked by ptxas.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use rayon::prelude::*;
+
+use crate::assembler::{Assemblers, Job, Verdict};
+use crate::page::Page;
+use crate::shared::Shared;
+
+/// Arguments of `cargo oracle diagnostics`.
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_: &Args, shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("EXAMPLES OF DIAGNOSTICS")? else {
+        return Ok(());
+    };
+    println!("{}", assemblers.describe());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ptx-cli/pages");
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        texts.push(fs::read_to_string(entry?.path())?);
+    }
+    texts.sort();
+    let disagreements: Vec<Vec<String>> = texts
+        .par_iter()
+        .map(|text| judge(assemblers, text))
+        .collect::<Result<_>>()?;
+    let disagreements = disagreements.concat();
+    disagreements.iter().for_each(|d| println!("{d}"));
+    println!(
+        "{} pages, {} disagreements",
+        texts.len(),
+        disagreements.len()
+    );
+    if !disagreements.is_empty() {
+        bail!("ptxas disagrees with the pages");
+    }
+    Ok(())
+}
+
+/// The disagreements of ptxas with the examples of a page.
+fn judge(assemblers: &Assemblers, text: &str) -> Result<Vec<String>> {
+    let page = Page::read(text).context("a page in another format")?;
+    let Some((wrong, right)) = page.examples else {
+        return Ok(Vec::new());
+    };
+    let code = page.code;
+    let mut disagreements = Vec::new();
+    // Errors of code generation pass the check.
+    let later = page.section("Judged by") == Some("code generation");
+    let job = if later { Job::Code } else { Job::Check };
+    let verdict = assemblers.run(right.as_bytes(), job)?;
+    if !verdict.accepted {
+        disagreements.push(format!("{code}: right example: {}", verdict.reason()));
+    }
+    if page.section("Beside ptxas").is_some() {
+        return Ok(disagreements);
+    }
+    let verdict = assemblers.run(wrong.as_bytes(), Job::Check)?;
+    if later && assemblers.run(wrong.as_bytes(), Job::Code)?.accepted {
+        disagreements.push(format!("{code}: code is generated from the wrong example"));
+    }
+    if verdict.accepted != (page.severity == "warning") {
+        disagreements.push(format!("{code}: wrong example: {}", verdict.reason()));
+    }
+    let line = line(&verdict).filter(|_| page.section("Line of ptxas").is_none());
+    if line.is_some() && line != page.line() {
+        disagreements.push(format!("{code}: another line: {}", verdict.reason()));
+    }
+    Ok(disagreements)
+}
+
+/// The line of the first error, if ptxas reports one.
+fn line(verdict: &Verdict) -> Option<usize> {
+    let mut lines = verdict.output.lines();
+    lines.find_map(|l| {
+        let (number, rest) = l.split_once(", line ")?.1.split_once(';')?;
+        let error = ["error", "fatal"]
+            .iter()
+            .any(|w| rest.trim_start().starts_with(w));
+        number.parse().ok().filter(|_| error)
+    })
+}

@@ -1,0 +1,79 @@
+//! `cargo oracle …`: compares what the libraries say with what ptxas does, on the corpora and on generated texts.
+//!
+//! `cargo oracle ci` runs all comparisons on samples in one process. Every command warns and succeeds where there is no ptxas, unless
+//! `--require-ptxas` is given. `RAYON_NUM_THREADS` sets the number of threads.
+
+mod assembler;
+mod bench;
+mod ci;
+mod conformance;
+mod corpus;
+mod diagnostics;
+mod files;
+mod messages;
+mod mutations;
+#[path = "../../xtask/src/page.rs"]
+mod page;
+mod pressure;
+mod requires;
+mod shared;
+mod transforms;
+
+use clap::Parser;
+use shared::Shared;
+
+/// Compare the libraries with ptxas
+#[derive(Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    shared: shared::Args,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// All comparisons, on samples that depend on the seed
+    Ci(ci::Args),
+    /// Parse, print and compare every file of the corpora; --cubin also compares machine code
+    Corpus(corpus::Args),
+    /// Values of random constant expressions
+    Constants(corpus::constants::Args),
+    /// Verdicts of the verifier on instructions generated from the tables
+    Conformance(conformance::Args),
+    /// Modules built at random from the tables: ptxas has to accept them
+    Random(conformance::random::Args),
+    /// Valid files with one token changed
+    Mutations(mutations::Args),
+    /// An example of every kind of message of ptxas
+    Messages(messages::Args),
+    /// The examples of the diagnostics' pages
+    Diagnostics(diagnostics::Args),
+    /// The versions and targets that files require
+    Requires(requires::Args),
+    /// Live registers and the registers that ptxas allocates
+    Pressure(pressure::Args),
+    /// Machine code of rewritten files
+    Transforms(transforms::Args),
+    /// Speed of parsing and printing, beside ptxas and other crates
+    Bench(bench::Args),
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let shared = Shared::new(&arguments.shared)?;
+    match arguments.command {
+        Command::Ci(args) => ci::run(&args, &shared),
+        Command::Corpus(args) => corpus::run(&args, &shared),
+        Command::Constants(args) => corpus::constants::run(&args, &shared),
+        Command::Conformance(args) => conformance::run(&args, &shared),
+        Command::Random(args) => conformance::random::run(&args, &shared),
+        Command::Mutations(args) => mutations::run(&args, &shared),
+        Command::Messages(args) => messages::run(&args, &shared),
+        Command::Diagnostics(args) => diagnostics::run(&args, &shared),
+        Command::Requires(args) => requires::run(&args, &shared),
+        Command::Pressure(args) => pressure::run(&args, &shared),
+        Command::Transforms(args) => transforms::run(&args, &shared),
+        Command::Bench(args) => bench::run(&args, &shared),
+    }
+}

@@ -1,0 +1,191 @@
+//! `cargo oracle mutations`: valid files with one token changed, checked by the verifier and by ptxas.
+
+mod mutate;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use fastrand::Rng;
+use ptx_ir::Severity;
+use ptx_isa::PtxVersion;
+use rayon::prelude::*;
+
+use crate::assembler::{Assemblers, Job};
+use crate::files::Entry;
+use crate::shared::Shared;
+use mutate::{Base, Kind, Mutant};
+
+/// Arguments of `cargo oracle mutations`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many changed texts
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) count: usize,
+    /// Print every disagreement
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// Longer files take ptxas too long.
+const LARGEST: u64 = 40_000;
+/// How many files are changed.
+const FILES: usize = 300;
+/// The highest percentage of texts refused by ptxas that may be accepted, and of texts accepted by ptxas that may be refused.
+const FALSE_ACCEPTS: f64 = 1.0;
+const FALSE_REJECTS: f64 = 2.0;
+
+/// The two verdicts on one text.
+struct Outcome {
+    ours: bool,
+    theirs: bool,
+    /// Whether ptxas could parse it.
+    grammatical: bool,
+    reason: String,
+}
+
+/// Counts of one kind of change.
+#[derive(Default)]
+struct Tally {
+    accepted: usize,
+    refused: usize,
+    false_accepts: usize,
+    false_rejects: usize,
+    grammatical: usize,
+}
+
+impl Tally {
+    fn add(&mut self, outcome: &Outcome) {
+        if outcome.theirs {
+            self.accepted += 1;
+            self.false_rejects += usize::from(!outcome.ours);
+        } else {
+            self.refused += 1;
+            self.false_accepts += usize::from(outcome.ours);
+        }
+        self.grammatical += usize::from(outcome.grammatical);
+    }
+
+    fn all(&self) -> usize {
+        self.accepted + self.refused
+    }
+}
+
+pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("MUTATIONS")? else {
+        return Ok(());
+    };
+    println!("{}", assemblers.describe());
+    let bases = bases(shared, assemblers, FILES.min(args.count))?;
+    let mut rng = Rng::with_seed(shared.seed());
+    let mut mutants: Vec<(&Base, Mutant)> = Vec::with_capacity(args.count);
+    let mut tries = 0;
+    while mutants.len() < args.count && tries < args.count * 20 {
+        tries += 1;
+        let kind = Kind::ALL[rng.usize(..Kind::ALL.len())];
+        let base = &bases[rng.usize(..bases.len())];
+        mutants.extend(base.mutate(kind, &mut rng).map(|m| (base, m)));
+    }
+    let outcomes: Vec<Result<Outcome>> = mutants
+        .par_iter()
+        .map(|(_, m)| judge(assemblers, &m.text))
+        .collect();
+    let mut tallies: BTreeMap<Kind, Tally> = BTreeMap::new();
+    for ((base, mutant), outcome) in mutants.iter().zip(outcomes) {
+        let outcome = outcome?;
+        tallies.entry(mutant.kind).or_default().add(&outcome);
+        if args.list && outcome.ours != outcome.theirs {
+            let kind = if outcome.ours {
+                "false accept"
+            } else {
+                "false reject"
+            };
+            println!(
+                "{kind}: {}:{}: {}: {}",
+                base.name, mutant.line, mutant.change, outcome.reason
+            );
+        }
+    }
+    report(&bases, &tallies)
+}
+
+/// Files that both the verifier and ptxas accept.
+fn bases(shared: &Shared, assemblers: &Assemblers, count: usize) -> Result<Vec<Base>> {
+    let sample = shared.sample(&shared.accepted(), count, LARGEST);
+    let base = |entry: &&Entry| -> Result<Option<Base>> {
+        let text = entry.text()?;
+        let outcome = judge(assemblers, text)?;
+        let accepted = outcome.ours && outcome.theirs;
+        Ok(accepted
+            .then(|| Base::new(entry.name(), text.to_vec()))
+            .flatten())
+    };
+    let bases: Vec<Option<Base>> = sample.par_iter().map(base).collect::<Result<_>>()?;
+    let bases: Vec<Base> = bases.into_iter().flatten().collect();
+    if bases.is_empty() {
+        bail!("there is no file to change");
+    }
+    Ok(bases)
+}
+
+fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
+    let parsed = ptx_parse::parse(text);
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
+    // Texts of newer PTX versions are not checked completely.
+    let known = parsed
+        .module
+        .header
+        .version
+        .is_none_or(PtxVersion::is_judged);
+    let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
+    let verdict = assemblers.run(text, Job::Check)?;
+    Ok(Outcome {
+        ours: error.is_none() && known,
+        theirs: verdict.accepted,
+        grammatical: !verdict.output.contains("syntax error"),
+        reason: match error {
+            Some(d) => format!("{}: {}", d.code, d.message),
+            None => verdict.reason().to_owned(),
+        },
+    })
+}
+
+fn report(bases: &[Base], tallies: &BTreeMap<Kind, Tally>) -> Result<()> {
+    println!("{} files", bases.len());
+    println!(
+        "{:<9}{:>8}{:>9}{:>15}{:>10}{:>15}",
+        "", "texts", "refused", "false accepts", "accepted", "false rejects"
+    );
+    let mut total = Tally::default();
+    for (kind, t) in tallies {
+        row(&kind.to_string(), t);
+        total.accepted += t.accepted;
+        total.refused += t.refused;
+        total.false_accepts += t.false_accepts;
+        total.false_rejects += t.false_rejects;
+        total.grammatical += t.grammatical;
+    }
+    row("all", &total);
+    let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+    let accepts = percent(total.false_accepts, total.refused);
+    let rejects = percent(total.false_rejects, total.accepted);
+    let grammatical = percent(total.grammatical, total.all());
+    println!(
+        "false accepts {accepts:.2} %, false rejects {rejects:.2} %, grammatical {grammatical:.0} %"
+    );
+    if accepts > FALSE_ACCEPTS || rejects > FALSE_REJECTS || grammatical < 50.0 {
+        bail!("at most {FALSE_ACCEPTS} %, {FALSE_REJECTS} %, and at least 50 %");
+    }
+    Ok(())
+}
+
+fn row(name: &str, t: &Tally) {
+    println!(
+        "{name:<9}{:>8}{:>9}{:>15}{:>10}{:>15}",
+        t.all(),
+        t.refused,
+        t.false_accepts,
+        t.accepted,
+        t.false_rejects
+    );
+}

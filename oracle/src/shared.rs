@@ -1,0 +1,76 @@
+//! What all comparisons of one run share: the ptxas binaries, the corpora and the seed.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+
+use crate::assembler::Assemblers;
+use crate::files::{self, Entry};
+
+/// Options of every command.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A folder with PTX files and their INDEX.tsv; without any, the repository's `corpus` and, if it exists, `../shared/corpus`
+    #[arg(long, global = true)]
+    dir: Vec<PathBuf>,
+    /// Fail if there is no ptxas
+    #[arg(long, global = true)]
+    require_ptxas: bool,
+    /// Selects samples and random texts; the same seed selects the same ones
+    #[arg(long, global = true, default_value_t = 1)]
+    seed: u64,
+}
+
+/// The shared state of one run.
+pub(crate) struct Shared {
+    assemblers: Option<Assemblers>,
+    require_ptxas: bool,
+    entries: Vec<Entry>,
+    seed: u64,
+}
+
+impl Shared {
+    pub(crate) fn new(args: &Args) -> Result<Self> {
+        Ok(Self {
+            assemblers: Assemblers::find()?,
+            require_ptxas: args.require_ptxas,
+            entries: files::entries(&files::folders(&args.dir))?,
+            seed: args.seed,
+        })
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The ptxas binaries. Without any, an error under `--require-ptxas`, else a warning that `what` was not done.
+    pub(crate) fn assemblers(&self, what: &str) -> Result<Option<&Assemblers>> {
+        if self.assemblers.is_none() {
+            if self.require_ptxas {
+                bail!("no ptxas: set PTXAS or put it on PATH");
+            }
+            println!("!!! NO PTXAS: {what} NOT DONE (set PTXAS or put it on PATH) !!!");
+        }
+        Ok(self.assemblers.as_ref())
+    }
+
+    /// The files of the corpora.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The files of the corpora that ptxas accepts.
+    pub(crate) fn accepted(&self) -> Vec<&Entry> {
+        self.entries.iter().filter(|e| e.accepted).collect()
+    }
+
+    /// A sample of `count` files of at most `largest` bytes.
+    pub(crate) fn sample<'e>(
+        &self,
+        entries: &[&'e Entry],
+        count: usize,
+        largest: u64,
+    ) -> Vec<&'e Entry> {
+        files::sample(entries, count, largest, self.seed)
+    }
+}

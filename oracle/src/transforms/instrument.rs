@@ -1,0 +1,159 @@
+//! Instrumented files: the assembler takes them, and every statement of the original is still there, in order.
+
+use anyhow::Result;
+use ptx_ir::facts::Space;
+use ptx_ir::{Module, Operand};
+use ptx_isa::StateSpace;
+use ptx_transform::instrument::{
+    Bounds, Error, Outside, Probe, Records, Report, Timing, Trace, instrument,
+};
+
+use crate::assembler::{Assemblers, Job};
+use crate::corpus::cubin::{self, Outcome};
+
+type Instrumented = Result<(Module, Report), Error>;
+type Make<'a> = &'a dyn Fn(&Module) -> Instrumented;
+
+pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
+    let Some(job) = job(assemblers, source)? else {
+        return Ok(vec![(String::new(), Outcome::NotAssembled)]);
+    };
+    let module = ptx_parse::parse(source).module;
+    let parameters = cubin::info(source) != cubin::Info::Debug;
+    let all: [(&str, Make<'_>); 4] = [
+        ("bounds", &|m| bounds(m, StateSpace::Global, Outside::Trap)),
+        ("shared bounds", &|m| {
+            bounds(m, StateSpace::Shared, Outside::Record(records()))
+        }),
+        ("trace", &|m| trace(m, parameters)),
+        ("everything", &|m| everything(m, parameters)),
+    ];
+    let mut outcomes = Vec::new();
+    for (what, make) in all {
+        let outcome = match make(&module) {
+            Err(e) => Outcome::Different(e.to_string()),
+            Ok((new, _)) => {
+                let text = ptx_print::verbatim(&new);
+                let verdict = assemblers.run(&text, job)?;
+                if !verdict.accepted {
+                    Outcome::Different(format!("refused: {}", verdict.reason()))
+                } else if let Some(lost) = lost(&module, &ptx_parse::parse(&text).module) {
+                    Outcome::Different(format!("lost: {lost}"))
+                } else {
+                    Outcome::Accepted
+                }
+            }
+        };
+        outcomes.push((what.to_owned(), outcome));
+    }
+    Ok(outcomes)
+}
+
+/// Largest file of which code is made: it takes minutes with a call at every access of some. Larger ones are checked.
+const LARGEST: usize = 16_000;
+
+/// What the assembler can do with the file itself.
+fn job(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Job>> {
+    let jobs: &[Job] = match source.len() {
+        ..LARGEST => &[Job::Code, Job::Relocatable],
+        _ => &[Job::Check, Job::CheckRelocatable],
+    };
+    for &job in jobs {
+        if assemblers.run(source, job)?.accepted {
+            return Ok(Some(job));
+        }
+    }
+    Ok(None)
+}
+
+fn records() -> Records {
+    Records {
+        name: "xtask_records".to_owned(),
+        capacity: 1000,
+    }
+}
+
+fn bounds(module: &Module, space: StateSpace, outside: Outside) -> Instrumented {
+    let name = "xtask_bounds".to_owned();
+    let (low, high) = (0x1000, 0x7fff_0000_0000);
+    let bounds = Bounds {
+        name,
+        space,
+        low,
+        high,
+        outside,
+    };
+    bounds.apply(module)
+}
+
+/// With `parameters`, those too: the assembler dies of their addresses in code for a debugger.
+fn trace(module: &Module, parameters: bool) -> Instrumented {
+    let mut spaces = Trace::MEMORY.to_vec();
+    spaces.push(Space::State(StateSpace::Const));
+    spaces.extend(parameters.then_some(Space::State(StateSpace::Param)));
+    let records = records();
+    Trace { records, spaces }.apply(module)
+}
+
+/// A probe at every instruction, by turns before and after, that asks for all there is and changes the carry flag.
+fn everything(module: &Module, parameters: bool) -> Instrumented {
+    let mut module = module.clone();
+    let mut turn = false;
+    let report = instrument(
+        &mut module,
+        |c| {
+            turn = !turn;
+            let after = turn
+                && c.facts.falls_through()
+                && c.facts.targets() == ptx_ir::facts::Targets::None;
+            Some(if after { Timing::After } else { Timing::Before })
+        },
+        |probe| ask(probe, parameters),
+    )?;
+    Ok((module, report))
+}
+
+fn ask(probe: &mut Probe<'_, '_>, parameters: bool) -> Result<(), Error> {
+    let sum = Operand::Reg(probe.register(ptx_isa::ScalarType::B64)?);
+    let low = Operand::Reg(probe.register(ptx_isa::ScalarType::B32)?);
+    probe.emit("add.cc.u32", &[low, Operand::Small(1), Operand::Small(2)])?;
+    for nth in 0..probe.site().accesses.len() {
+        let is_parameter = match probe.space(nth)? {
+            Space::State(space) => space.base() == StateSpace::Param,
+            _ => false,
+        };
+        if (parameters || !is_parameter)
+            && let Some(address) = probe.address(nth)?
+        {
+            probe.emit("add.s64", &[sum, address, address])?;
+        }
+        if let Some(size) = probe.size(nth)? {
+            let size = probe.widened(size)?;
+            probe.emit("add.s64", &[sum, sum, size])?;
+        }
+        for value in probe.values(nth)? {
+            probe.emit("xor.b64", &[sum, sum, value.bits])?;
+        }
+    }
+    Ok(())
+}
+
+/// The first statement of a function that is not in the other module, behind those before it.
+fn lost(old: &Module, new: &Module) -> Option<String> {
+    for (_, function, body) in old.definitions() {
+        let name = old.name(function.name);
+        let now = new.function(name).and_then(|f| new.body(f));
+        let Some(now) = now else {
+            return Some(name.to_owned());
+        };
+        let mut rest = now.statements();
+        for (stmt, _) in body.statements() {
+            let text = body.source_span(stmt).of(old.source());
+            if !rest.any(|(s, _)| now.source_span(s).of(new.source()) == text) {
+                let text = String::from_utf8_lossy(text);
+                return Some(format!("{name}: {text}"));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,275 @@
+//! `cargo oracle transforms`: rewrites files of the corpora in every way and compares the machine code with that of the originals.
+
+mod canonical;
+mod clean;
+mod extract;
+mod instrument;
+mod link;
+mod names;
+pub(crate) mod replay;
+mod sections;
+mod symbols;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use rayon::prelude::*;
+
+use crate::assembler::Assemblers;
+use crate::corpus::cubin::{self, Outcome};
+use crate::corpus::{Amount, LARGEST_IN_SAMPLE};
+use crate::files::Entry;
+use crate::shared::Shared;
+
+/// Arguments of `cargo oracle transforms`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many files for each transformation, or `all`
+    #[arg(long, value_name = "N|all", default_value = "40")]
+    pub(crate) sample: Amount,
+    /// Only these transformations
+    #[arg(long, value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Only files whose path contains this
+    #[arg(long)]
+    pub(crate) file: Option<String>,
+    /// Name the kernels whose code differs, for transformations that count kernels
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// A way to rewrite files, with its comparison.
+struct Transform {
+    name: &'static str,
+    /// Rewrites a file and compares: an outcome for each resulting text, with a description.
+    check: Check,
+}
+
+type Check = fn(&Assemblers, &[u8]) -> Result<Vec<(String, Outcome)>>;
+
+/// All transformations.
+const TRANSFORMS: &[Transform] = &[
+    Transform {
+        name: "canonical",
+        check: canonical::check,
+    },
+    Transform {
+        name: "replay",
+        check: replay::check,
+    },
+    Transform {
+        name: "clean",
+        check: clean::check,
+    },
+    Transform {
+        name: "extract",
+        check: extract::check,
+    },
+    Transform {
+        name: "instrument",
+        check: instrument::check,
+    },
+    Transform {
+        name: "link",
+        check: link::again,
+    },
+    Transform {
+        name: "link-pair",
+        check: link::pair,
+    },
+    Transform {
+        name: "rename",
+        check: names::rename,
+    },
+    Transform {
+        name: "strip",
+        check: names::strip,
+    },
+    Transform {
+        name: "minify",
+        check: names::minify,
+    },
+    Transform {
+        name: "rename-symbols",
+        check: symbols::rename,
+    },
+    Transform {
+        name: "minify-symbols",
+        check: symbols::short,
+    },
+    Transform {
+        name: "minify-dead",
+        check: symbols::least,
+    },
+    Transform {
+        name: "renumber",
+        check: names::renumber,
+    },
+    Transform {
+        name: "flatten",
+        check: names::flatten,
+    },
+];
+
+/// The transformations that are also checked on files for a debugger: their code need not be the same.
+const WITH_DEBUG: &[&str] = &["clean", "instrument"];
+
+/// The percentage of kernels whose code has to be the same, for transformations that count kernels.
+const SAME_KERNELS: usize = 95;
+
+/// Files whose code may differ: the transformation, a part of their path, and the reason.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "replay",
+        "hand/decl_odd",
+        "the builder refuses a table of labels that lists its own label",
+    ),
+    (
+        "replay",
+        "hand/decl_spaces",
+        "the builder refuses `l<2>` and a variable `l0`: two declarations of one name",
+    ),
+    ("minify-symbols", "hand/lex_identifiers", ORDER_OF_FUNCTIONS),
+    ("minify-dead", "hand/lex_identifiers", ORDER_OF_FUNCTIONS),
+    ("instrument", "hand/head_", ADDRESSES_OF_32_BITS),
+    ("instrument", "hand/isa_legacy_sm1x", ADDRESSES_OF_32_BITS),
+];
+
+const ORDER_OF_FUNCTIONS: &str =
+    "the names of functions that are not inlined determine their order in a section";
+
+const ADDRESSES_OF_32_BITS: &str =
+    "ptxas refuses functions with 32-bit addresses on sm_90 and newer, and sm_10 has no atomics";
+
+/// One rewriting of one file.
+type Work<'e> = (&'e Entry, &'static Transform);
+
+pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("REWRITTEN FILES")? else {
+        return Ok(());
+    };
+    let work = work(args, shared);
+    println!("{}: {} rewritings", assemblers.describe(), work.len());
+    let outcomes: Vec<Result<_>> = work
+        .par_iter()
+        .with_max_len(1)
+        .map(|w| check(assemblers, *w))
+        .collect();
+    let mut report = Report {
+        list: args.list,
+        ..Report::default()
+    };
+    for (work, outcomes) in work.into_iter().zip(outcomes) {
+        for (what, outcome) in outcomes? {
+            report.add(work, &what, outcome);
+        }
+    }
+    report.finish()
+}
+
+/// What to do, the largest files first, so that the threads finish together.
+fn work<'e>(args: &Args, shared: &'e Shared) -> Vec<Work<'e>> {
+    let wanted = |t: &&Transform| args.only.is_empty() || args.only.iter().any(|o| o == t.name);
+    let mut entries = shared.accepted();
+    entries.retain(|e| args.file.as_ref().is_none_or(|f| e.name().contains(f)));
+    if let Amount::Some(n) = args.sample {
+        entries = shared.sample(&entries, n, LARGEST_IN_SAMPLE);
+    }
+    let mut work: Vec<Work<'_>> = Vec::new();
+    for entry in entries {
+        work.extend(TRANSFORMS.iter().filter(wanted).map(|t| (entry, t)));
+    }
+    work.sort_by_key(|(entry, _)| std::cmp::Reverse(entry.bytes));
+    work
+}
+
+fn check(assemblers: &Assemblers, (entry, transform): Work<'_>) -> Result<Vec<(String, Outcome)>> {
+    let source = entry.text()?;
+    let debug = cubin::info(source) == cubin::Info::Debug;
+    if debug && !WITH_DEBUG.contains(&transform.name) {
+        return Ok(Vec::new());
+    }
+    (transform.check)(assemblers, source)
+}
+
+/// Counts of outcomes.
+#[derive(Default)]
+struct Report {
+    list: bool,
+    failed: usize,
+    /// By transformation and outcome.
+    counts: BTreeMap<(&'static str, &'static str), usize>,
+    /// Kernels with the same code, and all kernels, by transformation and its variant.
+    kernels: BTreeMap<(&'static str, String), (usize, usize)>,
+}
+
+impl Report {
+    fn add(&mut self, (entry, transform): Work<'_>, what: &str, outcome: Outcome) {
+        let name = entry.name();
+        let is_exception = || {
+            EXCEPTIONS
+                .iter()
+                .any(|(t, part, _)| *t == transform.name && name.contains(part))
+        };
+        let row = match outcome {
+            Outcome::Same(_) => "the same machine code",
+            Outcome::Accepted => "different code, accepted, with everything it must contain",
+            Outcome::Different(_) if is_exception() => "different for a known reason",
+            Outcome::Different(how) => {
+                println!("FAILED {} {what}: {name}: {how}", transform.name);
+                self.failed += 1;
+                "DIFFERENT"
+            }
+            Outcome::NotAssembled => "skipped: ptxas generates no code",
+            Outcome::Random => "skipped: ptxas is not deterministic",
+            Outcome::Kernels(kernels) => {
+                self.add_kernels(transform.name, what, &name, kernels);
+                "accepted, kernels compared"
+            }
+        };
+        *self.counts.entry((transform.name, row)).or_default() += 1;
+    }
+
+    fn add_kernels(
+        &mut self,
+        transform: &'static str,
+        what: &str,
+        file: &str,
+        kernels: Vec<(String, Option<String>)>,
+    ) {
+        let (same, total) = self
+            .kernels
+            .entry((transform, what.to_owned()))
+            .or_default();
+        *total += kernels.len();
+        for (kernel, difference) in kernels {
+            match difference {
+                None => *same += 1,
+                Some(how) if self.list => {
+                    println!("different {transform} {what}: {file}: {kernel}: {how}")
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<()> {
+        for ((transform, row), count) in &self.counts {
+            println!("{count:>8}  {transform}: {row}");
+        }
+        for ((transform, what), (same, total)) in &self.kernels {
+            let share = 100.0 * *same as f64 / (*total).max(1) as f64;
+            println!(
+                "{share:>7.2}% {transform} {what}: {same} of {total} kernels have the same code"
+            );
+            if same * 100 < total * SAME_KERNELS && !clean::OTHER_CODE.contains(&what.as_str()) {
+                println!("FAILED {transform} {what}: fewer than {SAME_KERNELS} %");
+                self.failed += 1;
+            }
+        }
+        if self.failed > 0 {
+            bail!("{} rewritten texts differ", self.failed);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! Names of the module changed, and what no kernel needs left out: the code and the constants of kernels are what they were.
+//!
+//! Of functions that are no kernels the code need not be the same: it has another name.
+
+use anyhow::Result;
+use ptx_ir::Module;
+use ptx_transform::{Minify, Names, Renaming};
+
+use super::sections::{Original, is_of, kernels};
+use crate::assembler::Assemblers;
+use crate::corpus::cubin::Outcome;
+
+/// Whatever no other module can see gets something before its name.
+pub(super) fn rename(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
+    compare(assemblers, source, |module| {
+        let names = Names::of(module);
+        let renaming = Renaming::prefix(module, &names, "renamed_", false);
+        let new = renaming.apply(module, &names);
+        new.map_or_else(|e| e.to_string().into_bytes(), |new| new.text)
+    })
+}
+
+/// Short names.
+pub(super) fn short(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
+    let how = Minify {
+        symbols: true,
+        dead: false,
+    };
+    compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
+}
+
+/// Short names, and what nobody needs gone.
+pub(super) fn least(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
+    let how = Minify {
+        symbols: true,
+        dead: true,
+    };
+    compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
+}
+
+fn compare(
+    assemblers: &Assemblers,
+    source: &[u8],
+    rewrite: impl Fn(&Module) -> Vec<u8>,
+) -> Result<Vec<(String, Outcome)>> {
+    let module = ptx_parse::parse(source).module;
+    let text = rewrite(&module);
+    if text == source {
+        return Ok(Vec::new());
+    }
+    let Some(original) = Original::of(assemblers, source)? else {
+        return Ok(vec![(String::new(), Outcome::NotAssembled)]);
+    };
+    let names = kernels(&module, usize::MAX);
+    let own = |section: &str| names.iter().any(|n| is_of(n, section));
+    let outcome = original.compare(&text, own, own)?;
+    Ok(vec![(String::new(), outcome)])
+}
