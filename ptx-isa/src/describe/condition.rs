@@ -8,13 +8,13 @@ use crate::{Cond, Form, OperandTest};
 /// The condition as a statement: ".type is .f16".
 pub fn condition(form: &Form, cond: &Cond) -> impl Display {
     let clause = Clause { form, must: false };
-    fmt::from_fn(move |f| clause.write(f, cond, false, false))
+    super::from_fn(move |f| clause.write(f, cond, false, false))
 }
 
 /// The condition as a demand: ".type must be .f16".
 pub fn demand(form: &Form, cond: &Cond) -> impl Display {
     let clause = Clause { form, must: true };
-    fmt::from_fn(move |f| clause.write(f, cond, false, false))
+    super::from_fn(move |f| clause.write(f, cond, false, false))
 }
 
 #[derive(Copy, Clone)]

@@ -10,7 +10,7 @@ use crate::{
 
 /// What an effect of the form is, and when.
 pub fn effect(form: &Form, effect: &Effect) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         match effect.kind {
             EffectKind::Order(word) => write!(f, "memory order {}", chosen(form, word))?,
             EffectKind::Scope(word) => write!(f, "memory scope {}", chosen(form, word))?,

@@ -120,7 +120,7 @@ fn more<'a>(
     index: usize,
     chosen: Option<&'a SlotAssignment>,
 ) -> impl Display + use<'a> {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         if let Some(default) = slot.default() {
             write!(f, ", else `{default}`")?;
         }

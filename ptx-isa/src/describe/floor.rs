@@ -7,7 +7,7 @@ use crate::Availability;
 
 /// One version with its targets.
 pub fn floor(floor: &Availability) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         write!(f, "PTX {}", floor.version)?;
         if floor.text.is_empty() {
             return Ok(());
@@ -29,7 +29,7 @@ pub fn floor(floor: &Availability) -> impl Display {
 
 /// Versions with their targets of which one suffices.
 pub fn floors(floors: &[Availability]) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         let mut all = Phrases::new(f, "; or ");
         for each in floors {
             all.add(format_args!("{}", floor(each)))?;

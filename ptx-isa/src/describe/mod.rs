@@ -25,6 +25,17 @@ use core::fmt;
 
 use crate::Form;
 
+/// A value that a function displays: `core::fmt::from_fn`, which needs Rust 1.93.
+fn from_fn(write: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result) -> impl fmt::Display {
+    struct FromFn<F>(F);
+    impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for FromFn<F> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0(f)
+        }
+    }
+    FromFn(write)
+}
+
 /// What a slot is called.
 fn slot_name(form: &Form, slot: u8) -> &'static str {
     form.slot(slot.into()).map_or("", |s| s.name())

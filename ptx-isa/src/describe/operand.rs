@@ -7,7 +7,7 @@ use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Size, Spaces, Type
 
 /// Everything about an operand: its role, its type, and what else may be said.
 pub fn operand(form: &Form, operand: &Operand) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         f.write_str(role(operand))?;
         if operand.ty != TypeExpr::None {
             write!(f, ", {}", type_of(form, operand.ty))?;
@@ -44,7 +44,7 @@ pub const fn role(operand: &Operand) -> &'static str {
 
 /// A type as the slots of the form say.
 pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
-    fmt::from_fn(move |f| match ty {
+    super::from_fn(move |f| match ty {
         TypeExpr::None => f.write_str("any type"),
         TypeExpr::Scalar(ty) => write!(f, "{ty}"),
         TypeExpr::Slot(slot) => f.write_str(slot_name(form, slot)),
@@ -56,7 +56,7 @@ pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
 
 /// What else may stand for an operand, and when it is there; often nothing.
 pub fn details(form: &Form, operand: &Operand) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         let mut all = Phrases::new(f, ", ");
         each_detail(form, operand, &mut |phrase| all.add(phrase))
     })
@@ -156,7 +156,7 @@ fn each_detail(
 }
 
 fn spaces(list: &[crate::Modifier], generic: bool) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         f.write_str("in ")?;
         let mut all = Phrases::new(f, " or ");
         list.iter()
@@ -169,7 +169,7 @@ fn spaces(list: &[crate::Modifier], generic: bool) -> impl Display {
 }
 
 fn length(form: &Form, length: Length) -> impl Display {
-    fmt::from_fn(move |f| match length {
+    super::from_fn(move |f| match length {
         Length::Scalar => Ok(()),
         Length::Fixed(n) => write!(f, "vector of {n}"),
         Length::Slot(slot) => write!(f, "vector if {} says so", slot_name(form, slot)),

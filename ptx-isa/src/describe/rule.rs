@@ -7,7 +7,7 @@ use crate::{Cond, Form, Marks, Rule, RuleKind};
 
 /// What a rule of the form says.
 pub fn rule(form: &Form, rule: &Rule) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         kind(f, form, &rule.kind)?;
         if rule.ptxas {
             f.write_str(" (only the assembler says so)")?;

@@ -7,7 +7,7 @@ use crate::{Modifier, Slot};
 
 /// The alternatives of a slot: single words, then those of several words.
 pub fn alternatives(slot: &Slot) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         let singles = slot.words().as_slice();
         write!(f, "{}", words(singles))?;
         for (i, sequence) in slot.sequences().iter().enumerate() {
@@ -22,7 +22,7 @@ pub fn alternatives(slot: &Slot) -> impl Display {
 
 /// Words one blank apart.
 pub fn words(list: &[Modifier]) -> impl Display {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         let mut all = Phrases::new(f, " ");
         let mut rest = list;
         while let Some((first, tail)) = rest.split_first() {

@@ -11,7 +11,7 @@ pub fn table<'a>(
     table: &'a Table,
     chosen: Option<&'a SlotAssignment>,
 ) -> impl Display + 'a {
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         let rows = || {
             let rows = table.rows.iter();
             let wanted = chosen.map(|c| table.row(c));
@@ -53,7 +53,7 @@ fn cell<'a>(
     column: usize,
 ) -> impl Display + 'a {
     let operand = column.wrapping_sub(table.columns.len());
-    fmt::from_fn(move |f| {
+    super::from_fn(move |f| {
         if let Some(&slot) = table.columns.get(column) {
             match row {
                 None => f.write_str(slot_name(form, slot)),
