@@ -77,6 +77,28 @@ impl StmtSpan {
     }
 }
 
+/// Whether a guard holds where its predicate is true, or where it is false.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum GuardSense {
+    /// `@p`
+    Positive,
+    /// `@!p`
+    Negated,
+}
+
+impl GuardSense {
+    /// Negated where `negated` is true.
+    #[must_use]
+    pub const fn negated_if(negated: bool) -> Self {
+        if negated {
+            Self::Negated
+        } else {
+            Self::Positive
+        }
+    }
+}
+
 /// The condition under which an instruction executes: `@p`, `@!p`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Guard {
@@ -100,20 +122,24 @@ pub struct Inst {
 impl Inst {
     /// An instruction with operands in the pool; with a guard, its predicate is the first of them.
     #[inline]
-    pub fn new(sig: SigId, operands: OperandRange, guarded: bool, negated: bool) -> Self {
-        let (operands, guard) = if guarded {
-            let rest = OperandRange {
-                start: operands.start + 1,
-                len: operands.len.saturating_sub(1),
-            };
-            (rest, 1 | (negated as u32) << 1)
-        } else {
-            (operands, 0)
-        };
-        Self {
-            sig,
-            operands,
-            guard,
+    pub fn new(sig: SigId, operands: OperandRange, guard: Option<GuardSense>) -> Self {
+        match guard {
+            None => Self {
+                sig,
+                operands,
+                guard: 0,
+            },
+            Some(sense) => Self {
+                sig,
+                operands: OperandRange {
+                    start: operands.start + 1,
+                    len: operands.len.saturating_sub(1),
+                },
+                guard: match sense {
+                    GuardSense::Positive => 1,
+                    GuardSense::Negated => 3,
+                },
+            },
         }
     }
 
@@ -134,7 +160,7 @@ impl Inst {
 }
 
 /// A label.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Label {
     /// Its name.
     pub name: NameId,
@@ -145,7 +171,7 @@ pub struct Label {
 }
 
 /// An inner `{ }` scope.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Scope {
     /// The scope around it.
     pub parent: ScopeId,
@@ -156,52 +182,61 @@ pub struct Scope {
 }
 
 /// A statement that was not understood: its text is its span.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Opaque {
     /// What it mentions, resolved; each may be read and written.
     pub mentions: OperandRange,
 }
 
-/// The body of a function. All ids and spans count from this body.
+/// The body of a function. Ids are local to the body; spans of statements count from its `{`.
+///
+/// Its tables can be read here and changed by an [`Editor`](crate::edit::Editor) only.
 #[derive(Clone, Default, Debug)]
 pub struct Body {
     /// The `{` in the source, from the start of the source; spans of statements count from here.
-    pub base: u32,
+    pub(crate) base: u32,
     /// One past the `}`, from `base`.
-    pub end: u32,
+    pub(crate) end: u32,
     /// Whether the closing `}` is there.
-    pub closed: bool,
+    pub(crate) closed: bool,
     /// The statements in order.
-    pub statements: PrimaryMap<StmtId, Statement>,
+    pub(crate) statements: PrimaryMap<StmtId, Statement>,
     /// Where each statement stands, from `base`; as many as `statements`.
-    pub origins: CowVec<StmtSpan>,
+    pub(crate) origins: CowVec<StmtSpan>,
     /// The instructions.
-    pub insts: PrimaryMap<InstId, Inst>,
+    pub(crate) insts: PrimaryMap<InstId, Inst>,
     /// Operands of instructions, directives and initialisers.
-    pub pool: OperandPool,
+    pub(crate) pool: OperandPool,
     /// The registers mentioned, in the order of their first mention.
-    pub registers: PrimaryMap<RegId, Register>,
+    pub(crate) registers: PrimaryMap<RegId, Register>,
     /// The register names declared.
-    pub reg_decls: PrimaryMap<RegDeclId, RegDecl>,
+    pub(crate) reg_decls: PrimaryMap<RegDeclId, RegDecl>,
     /// Parameters and variables.
-    pub vars: PrimaryMap<VarId, Var>,
+    pub(crate) vars: PrimaryMap<VarId, Var>,
     /// The labels.
-    pub labels: PrimaryMap<LabelId, Label>,
+    pub(crate) labels: PrimaryMap<LabelId, Label>,
     /// The inner scopes; scope `n` stands at `n - 1`, as the function's own scope 0 needs no entry.
-    pub inner_scopes: CowVec<Scope>,
+    pub(crate) inner_scopes: CowVec<Scope>,
     /// The declarations.
-    pub declarations: Declarations,
+    pub(crate) declarations: Declarations,
     /// The directives.
-    pub directives: PrimaryMap<DirectiveId, DirectiveStmt>,
+    pub(crate) directives: PrimaryMap<DirectiveId, DirectiveStmt>,
     /// The call prototypes.
-    pub prototypes: PrimaryMap<PrototypeId, Prototype>,
+    pub(crate) prototypes: PrimaryMap<PrototypeId, Prototype>,
     /// Statements that were not understood.
-    pub opaques: PrimaryMap<OpaqueId, Opaque>,
+    pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
     /// What was edited, if anything was.
     pub(crate) edits: Option<Box<Edits<StmtId>>>,
 }
 
 impl Body {
+    /// Adds a statement at its place in the source, counted from [`base`](Self::base).
+    #[inline]
+    pub(crate) fn push_statement(&mut self, statement: Statement, span: StmtSpan) -> StmtId {
+        self.origins.push(span);
+        self.statements.push(statement)
+    }
+
     /// Every statement with its id, in order.
     #[inline]
     pub fn statements(&self) -> Statements<'_> {
@@ -248,12 +283,135 @@ impl Body {
         self.inner_scopes
             .get((id.as_u32() as usize).checked_sub(1)?)
     }
+}
 
-    /// Adds a statement at its place in the source, counted from [`base`](Self::base). For reading; statements of a body that
-    /// is there are added by an [`Editor`](crate::edit::Editor).
+/// The tables.
+impl Body {
+    /// The offset of the `{` in the source; spans of statements count from here.
     #[inline]
-    pub fn push_statement(&mut self, statement: Statement, origin: StmtSpan) -> StmtId {
-        self.origins.push(origin);
-        self.statements.push(statement)
+    #[must_use]
+    pub fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// One past the `}`, counted from [`base`](Self::base).
+    #[inline]
+    #[must_use]
+    pub fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// Whether the closing `}` is there.
+    #[inline]
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// One statement; `None` for an id of another body.
+    #[inline]
+    #[must_use]
+    pub fn statement(&self, id: StmtId) -> Option<Statement> {
+        self.statements.get(id).copied()
+    }
+
+    /// Every statement by id, removed ones included. [`statements`](Self::statements) gives them in
+    /// the order of the text.
+    #[inline]
+    #[must_use]
+    pub fn statement_table(&self) -> &PrimaryMap<StmtId, Statement> {
+        &self.statements
+    }
+
+    /// The span of each statement of [`statement_table`](Self::statement_table), from
+    /// [`base`](Self::base).
+    #[inline]
+    #[must_use]
+    pub fn stmt_spans(&self) -> &[StmtSpan] {
+        &self.origins
+    }
+
+    /// One instruction; `None` for an id of another body.
+    #[inline]
+    #[must_use]
+    pub fn inst(&self, id: InstId) -> Option<&Inst> {
+        self.insts.get(id)
+    }
+
+    /// Every instruction by id, those of removed statements included.
+    #[inline]
+    #[must_use]
+    pub fn inst_table(&self) -> &PrimaryMap<InstId, Inst> {
+        &self.insts
+    }
+
+    /// Operands of instructions, directives and initializers.
+    #[inline]
+    #[must_use]
+    pub fn pool(&self) -> &OperandPool {
+        &self.pool
+    }
+
+    /// The registers mentioned, in the order of their first mention.
+    #[inline]
+    #[must_use]
+    pub fn registers(&self) -> &PrimaryMap<RegId, Register> {
+        &self.registers
+    }
+
+    /// The register names declared.
+    #[inline]
+    #[must_use]
+    pub fn reg_decls(&self) -> &PrimaryMap<RegDeclId, RegDecl> {
+        &self.reg_decls
+    }
+
+    /// Parameters and variables.
+    #[inline]
+    #[must_use]
+    pub fn vars(&self) -> &PrimaryMap<VarId, Var> {
+        &self.vars
+    }
+
+    /// The labels.
+    #[inline]
+    #[must_use]
+    pub fn labels(&self) -> &PrimaryMap<LabelId, Label> {
+        &self.labels
+    }
+
+    /// The inner scopes; scope `n` is at index `n - 1`, as scope 0 is the function itself.
+    #[inline]
+    #[must_use]
+    pub fn inner_scopes(&self) -> &[Scope] {
+        &self.inner_scopes
+    }
+
+    /// The declarations.
+    #[inline]
+    #[must_use]
+    pub fn declarations(&self) -> &Declarations {
+        &self.declarations
+    }
+
+    /// The directives.
+    #[inline]
+    #[must_use]
+    pub fn directives(&self) -> &PrimaryMap<DirectiveId, DirectiveStmt> {
+        &self.directives
+    }
+
+    /// The call prototypes.
+    #[inline]
+    #[must_use]
+    pub fn prototypes(&self) -> &PrimaryMap<PrototypeId, Prototype> {
+        &self.prototypes
+    }
+
+    /// Statements that could not be parsed.
+    #[inline]
+    #[must_use]
+    pub fn opaques(&self) -> &PrimaryMap<OpaqueId, Opaque> {
+        &self.opaques
     }
 }

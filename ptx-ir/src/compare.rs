@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The first place where two modules differ.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Difference {
     /// The place in the first module, from the start of its source.
     pub left: Span,

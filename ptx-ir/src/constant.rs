@@ -117,7 +117,7 @@ impl From<NumberValue> for ConstValue {
 }
 
 /// Why an expression has no value.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ConstError {
     /// A number, a parenthesis or a unary operator was expected here.
@@ -145,7 +145,7 @@ pub struct Expression {
     pub spaced: bool,
 }
 
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 enum Op {
     Paren,
     Question,

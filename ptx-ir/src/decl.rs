@@ -28,6 +28,7 @@ impl TypeName {
 
 /// How a name is shared between modules. Manual 11.6.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Linkage {
     /// Declared here, defined elsewhere.
     Extern,
@@ -63,7 +64,7 @@ impl Linkage {
 }
 
 /// An item of an `.attribute( … )` list. Manual 5.4.8, 11.5.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Attribute {
     /// `.managed`
     Managed,
@@ -74,7 +75,8 @@ pub enum Attribute {
 }
 
 /// A range of attributes in the table of its owner.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TableRange {
     /// First index.
     pub start: u32,
@@ -93,7 +95,7 @@ impl TableRange {
 }
 
 /// What a declarator makes.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Binding {
     /// Registers of the body.
     Register(RegDeclId),
@@ -106,7 +108,7 @@ pub enum Binding {
 }
 
 /// A declaration statement: `.global .align 4 .v2 .f32 a, b[4] = {…};`
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct VarDecl {
     /// `.extern`, `.visible`, `.weak` or `.common`.
     pub linkage: Option<Linkage>,
@@ -127,7 +129,7 @@ pub struct VarDecl {
 }
 
 /// One name of a declaration, with what follows it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Declarator {
     /// The name, without `<n>`.
     pub name: NameId,
@@ -162,7 +164,7 @@ impl Declarations {
 }
 
 /// A parameter or a result of a function, kernel or prototype.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Param {
     /// [`StateSpace::Param`] or [`StateSpace::Reg`].
     pub space: StateSpace,
@@ -185,7 +187,7 @@ pub struct Param {
 }
 
 /// What `.ptr` says of a kernel parameter that is a pointer. Manual 4.4.2 (`.ptr`).
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Pointer {
     /// Where it points; `None` is generic.
     pub space: Option<StateSpace>,
@@ -196,7 +198,7 @@ pub struct Pointer {
 }
 
 /// A declared register name.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RegDecl {
     /// The name, of a range without its number.
     pub name: NameId,
@@ -222,7 +224,7 @@ pub struct Register {
 }
 
 /// A parameter or a variable declared inside a function.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Var {
     /// The name, of a range without its number.
     pub name: NameId,
@@ -237,7 +239,7 @@ pub struct Var {
 }
 
 /// A name of the module.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Symbol {
     /// The name, of a range without its number.
     pub name: NameId,
@@ -248,7 +250,7 @@ pub struct Symbol {
 }
 
 /// What a symbol stands for.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SymbolKind {
     /// A variable in this space, first declared by this statement.

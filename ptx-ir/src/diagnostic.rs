@@ -6,12 +6,13 @@ use core::fmt;
 
 use crate::Span;
 
-/// How bad it is.
+/// How severe a diagnostic is.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Severity {
-    /// NVIDIA's assembler would accept it; a person should look.
+    /// ptxas accepts the text.
     Warning,
-    /// NVIDIA's assembler would refuse it.
+    /// ptxas refuses the text.
     Error,
 }
 
@@ -191,13 +192,60 @@ impl Code {
     }
 
     /// The code of a spelling such as `PTX0104`.
+    #[must_use]
     pub fn from_text(text: &str) -> Option<Self> {
-        let number: u16 = text
-            .strip_prefix("PTX")
-            .filter(|d| d.len() == 4)?
-            .parse()
-            .ok()?;
-        Self::ALL.iter().copied().find(|c| c.number() == number)
+        let number = text.strip_prefix("PTX").filter(|d| d.len() == 4)?;
+        Self::try_from(number.parse::<u16>().ok()?).ok()
+    }
+}
+
+/// No diagnostic has this code.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct UnknownCode;
+
+impl fmt::Display for UnknownCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("expected a diagnostic code such as `PTX0104`")
+    }
+}
+
+impl core::error::Error for UnknownCode {}
+
+impl TryFrom<u16> for Code {
+    type Error = UnknownCode;
+
+    fn try_from(number: u16) -> Result<Self, UnknownCode> {
+        let all = Self::ALL;
+        match all.binary_search_by_key(&number, |c| c.number()) {
+            Ok(i) => all.get(i).copied().ok_or(UnknownCode),
+            Err(_) => Err(UnknownCode),
+        }
+    }
+}
+
+/// From a spelling such as `PTX0104`.
+impl core::str::FromStr for Code {
+    type Err = UnknownCode;
+
+    fn from_str(text: &str) -> Result<Self, UnknownCode> {
+        Self::from_text(text).ok_or(UnknownCode)
+    }
+}
+
+/// As its spelling, such as `PTX0104`.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Code {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = <alloc::borrow::Cow<'de, str>>::deserialize(from)?;
+        text.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -208,7 +256,8 @@ impl fmt::Display for Code {
 }
 
 /// Another place that a diagnostic points at.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Note {
     /// The place, from the start of the source.
     pub span: Span,
@@ -217,12 +266,13 @@ pub struct Note {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// Its kind.
     pub code: Code,
-    /// How bad it is.
+    /// How severe a diagnostic is.
     pub severity: Severity,
     /// Exactly the text that is wrong, from the start of the source.
     pub span: Span,
@@ -271,3 +321,12 @@ impl Diagnostic {
         self
     }
 }
+
+/// `error[PTX0201]: undeclared name `%r1``, without the place; the `render` feature shows the source.
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}[{}]: {}", self.severity.name(), self.code, self.message)
+    }
+}
+
+impl core::error::Error for Diagnostic {}

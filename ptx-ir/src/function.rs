@@ -9,6 +9,7 @@ use crate::{NameId, SymbolId};
 
 /// The index of a body in its module.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BodyId(u32);
 
 impl EntityId for BodyId {
@@ -22,6 +23,7 @@ impl EntityId for BodyId {
 
 /// Kernel or function.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum FunctionKind {
     /// `.entry`
     Entry,
@@ -30,7 +32,7 @@ pub enum FunctionKind {
 }
 
 /// A function or kernel, declared or defined.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Function {
     /// Its name.
     pub name: NameId,
@@ -73,7 +75,7 @@ impl Function {
 }
 
 /// What a caller sees of a function or of a `.callprototype`: ranges in the tables of the module.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Interface {
     /// The results, in [`Module::params`](crate::Module::params).
     pub returns: TableRange,
@@ -89,7 +91,7 @@ pub struct Interface {
 }
 
 /// A `.callprototype`; the label before it names it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Prototype {
     /// Results, parameters and directives.
     pub interface: Interface,
@@ -107,7 +109,7 @@ pub struct Prototype {
 /// | `.pragma` | strings |
 /// | `.branchtargets`, `.calltargets` | labels, functions |
 /// | others | numbers |
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DirectiveStmt {
     /// Which directive.
     pub directive: Directive,

@@ -24,17 +24,22 @@ mod function;
 mod intern;
 pub mod lex;
 mod limits;
+mod memory_layout;
 mod module;
+pub mod name;
 mod operand;
 pub mod operand_shape;
+#[doc(hidden)]
+pub mod raw;
+#[cfg(feature = "render")]
+pub mod render;
 mod share;
 mod signature;
 mod span;
 mod statements;
 pub mod tiling;
 
-pub use body::{Body, Guard, Inst, Label, Opaque, Scope, Statement, StmtSpan};
-pub use cow_vec::CowVec;
+pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, StmtSpan, Scope, Statement};
 pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
@@ -46,8 +51,8 @@ pub use entity::{
     StmtId, SymbolId, VarId,
 };
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
-pub use intern::Interner;
 pub use limits::Limits;
+pub use memory_layout::MemoryLayout;
 pub use module::{Header, Item, Module, Section, SectionEntry};
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
 pub use ptx_isa::Selector;

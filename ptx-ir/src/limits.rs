@@ -8,7 +8,8 @@
 /// | `source_bytes` | 2³¹ − 1 | `PTX0901` | the source is kept whole as one opaque statement |
 /// | `nesting` | 4,000,000 | `PTX0902` | a declaration or instruction becomes opaque; a block is reported once and read on |
 /// | `diagnostics` | 1,000,000 | `PTX0903` | the rest is read without being reported |
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Limits {
     /// Longest source in bytes.

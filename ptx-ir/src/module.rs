@@ -39,7 +39,7 @@ pub enum Item {
 }
 
 /// What the header says; the first of each directive counts.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Header {
     /// `.version`
     pub version: Option<PtxVersion>,
@@ -50,7 +50,7 @@ pub struct Header {
 }
 
 /// A `.section` of debug data.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Section {
     /// Its name, the dot included.
     pub name: NameId,
@@ -90,37 +90,37 @@ const _: () = assert!(size_of::<Item>() == 8);
 #[derive(Clone, Default, Debug)]
 pub struct Module {
     /// The text it was read from.
-    pub source: Option<Arc<[u8]>>,
+    pub(crate) source: Option<Arc<[u8]>>,
     /// Version, target, address size.
-    pub header: Header,
+    pub(crate) header: Header,
     /// The statements at module level, in order.
-    pub items: PrimaryMap<ItemId, Item>,
+    pub(crate) items: PrimaryMap<ItemId, Item>,
     /// Where each item stands; as many as `items`.
-    pub origins: Vec<StmtSpan>,
+    pub(crate) origins: Vec<StmtSpan>,
     /// Spellings of names, immediates and strings.
-    pub names: Interner,
+    pub(crate) names: Interner,
     /// Mnemonics.
-    pub signatures: Signatures,
+    pub(crate) signatures: Signatures,
     /// Names of the module.
-    pub symbols: PrimaryMap<SymbolId, Symbol>,
+    pub(crate) symbols: PrimaryMap<SymbolId, Symbol>,
     /// Functions and kernels.
-    pub functions: PrimaryMap<FuncId, Function>,
+    pub(crate) functions: PrimaryMap<FuncId, Function>,
     /// Their bodies.
-    pub bodies: PrimaryMap<BodyId, Body>,
+    pub(crate) bodies: PrimaryMap<BodyId, Body>,
     /// Results and parameters of functions and prototypes.
-    pub params: Vec<Param>,
+    pub(crate) params: Vec<Param>,
     /// Directives between parameters and body; their arguments are in [`pool`](Self::pool).
-    pub interface_directives: Vec<DirectiveStmt>,
+    pub(crate) interface_directives: Vec<DirectiveStmt>,
     /// Variable declarations at module level, and attributes of functions.
-    pub declarations: Declarations,
+    pub(crate) declarations: Declarations,
     /// Directives at module level.
-    pub directives: PrimaryMap<DirectiveId, DirectiveStmt>,
+    pub(crate) directives: PrimaryMap<DirectiveId, DirectiveStmt>,
     /// Debug sections.
-    pub sections: PrimaryMap<SectionId, Section>,
+    pub(crate) sections: PrimaryMap<SectionId, Section>,
     /// Statements that were not understood.
-    pub opaques: PrimaryMap<OpaqueId, Opaque>,
+    pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
     /// Operands of everything outside bodies, and of parameters.
-    pub pool: OperandPool,
+    pub(crate) pool: OperandPool,
     /// What was edited of the items, if anything was.
     pub(crate) edits: Option<Box<Edits<ItemId>>>,
     /// How many edits there were.
@@ -132,9 +132,9 @@ pub struct Module {
 }
 
 impl Module {
-    /// An empty module over a source, with room for what the first bytes of it commonly hold.
-    pub fn with_source(source: Arc<[u8]>) -> Self {
-        let bytes = source.len().min(Body::SHARED_TEXT);
+    /// An empty module over a source, with capacity for what the first bytes of it commonly hold.
+    pub(crate) fn with_source(source: Arc<[u8]>) -> Self {
+        let bytes = source.len().min(crate::share::SHARED_TEXT);
         let mut module = Self {
             origins: Vec::with_capacity(bytes / 400),
             names: Interner::new(Some(source.clone()), bytes / 100),
@@ -148,6 +148,12 @@ impl Module {
         module.functions.rows.reserve(bytes / 800);
         module.bodies.rows.reserve(bytes / 800);
         module
+    }
+
+    /// Adds an item at its place in the source.
+    pub(crate) fn push_item(&mut self, item: Item, span: StmtSpan) -> ItemId {
+        crate::cow_vec::push(&mut self.origins, span);
+        self.items.push(item)
     }
 
     /// The bytes it was read from; empty for a module made from nothing.
@@ -211,10 +217,132 @@ impl Module {
             .or_else(|| of_name().next())
             .map(|(id, _)| id)
     }
+}
 
-    /// Adds an item at its place in the source.
-    pub fn push_item(&mut self, item: Item, origin: StmtSpan) -> ItemId {
-        crate::cow_vec::push(&mut self.origins, origin);
-        self.items.push(item)
+/// The tables.
+impl Module {
+    /// The source, shared; `None` for a module that was not parsed.
+    #[inline]
+    #[must_use]
+    pub fn shared_source(&self) -> Option<&Arc<[u8]>> {
+        self.source.as_ref()
+    }
+
+    /// Version, target and address size.
+    #[inline]
+    #[must_use]
+    pub fn header(&self) -> Header {
+        self.header
+    }
+
+    /// One item; `None` for an id of another module.
+    #[inline]
+    #[must_use]
+    pub fn item(&self, id: ItemId) -> Option<Item> {
+        self.items.get(id).copied()
+    }
+
+    /// Every item by id, removed ones included. [`items`](Self::items) gives them in the order of
+    /// the text.
+    #[inline]
+    #[must_use]
+    pub fn item_table(&self) -> &PrimaryMap<ItemId, Item> {
+        &self.items
+    }
+
+    /// The span of each item of [`item_table`](Self::item_table).
+    #[inline]
+    #[must_use]
+    pub fn item_spans(&self) -> &[StmtSpan] {
+        &self.origins
+    }
+
+    /// The id of a spelling, if the module has it.
+    #[must_use]
+    pub fn find_name(&self, text: &[u8]) -> Option<NameId> {
+        self.names.find(text).map(NameId::new)
+    }
+
+    /// The number of spellings; ids of names are below it.
+    #[must_use]
+    pub fn name_count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Mnemonics.
+    #[inline]
+    #[must_use]
+    pub fn signatures(&self) -> &Signatures {
+        &self.signatures
+    }
+
+    /// Names of the module.
+    #[inline]
+    #[must_use]
+    pub fn symbols(&self) -> &PrimaryMap<SymbolId, Symbol> {
+        &self.symbols
+    }
+
+    /// Functions and kernels.
+    #[inline]
+    #[must_use]
+    pub fn functions(&self) -> &PrimaryMap<FuncId, Function> {
+        &self.functions
+    }
+
+    /// Bodies of functions.
+    #[inline]
+    #[must_use]
+    pub fn bodies(&self) -> &PrimaryMap<BodyId, Body> {
+        &self.bodies
+    }
+
+    /// Results and parameters of functions and prototypes.
+    #[inline]
+    #[must_use]
+    pub fn params(&self) -> &[Param] {
+        &self.params
+    }
+
+    /// Directives between parameters and body; their arguments are in [`pool`](Self::pool).
+    #[inline]
+    #[must_use]
+    pub fn interface_directives(&self) -> &[DirectiveStmt] {
+        &self.interface_directives
+    }
+
+    /// Variable declarations at module level, and attributes of functions.
+    #[inline]
+    #[must_use]
+    pub fn declarations(&self) -> &Declarations {
+        &self.declarations
+    }
+
+    /// Directives at module level.
+    #[inline]
+    #[must_use]
+    pub fn directives(&self) -> &PrimaryMap<DirectiveId, DirectiveStmt> {
+        &self.directives
+    }
+
+    /// Debug sections.
+    #[inline]
+    #[must_use]
+    pub fn sections(&self) -> &PrimaryMap<SectionId, Section> {
+        &self.sections
+    }
+
+    /// Items that could not be parsed.
+    #[inline]
+    #[must_use]
+    pub fn opaques(&self) -> &PrimaryMap<OpaqueId, Opaque> {
+        &self.opaques
+    }
+
+    /// Operands of everything outside bodies, and of parameters.
+    #[inline]
+    #[must_use]
+    pub fn pool(&self) -> &OperandPool {
+        &self.pool
     }
 }

@@ -97,7 +97,7 @@ pub struct Address {
 }
 
 /// An immediate other than a small decimal integer.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Immediate {
     /// The spelling: a literal or a constant expression, without the blanks between its tokens.
     pub text: NameId,
@@ -185,6 +185,16 @@ impl OperandPool {
     #[inline]
     pub fn immediate(&self, id: ImmId) -> Option<&Immediate> {
         self.immediates.get(id)
+    }
+
+    /// The value of an integer constant; `None` for everything else.
+    #[must_use]
+    pub fn integer(&self, operand: Operand) -> Option<i64> {
+        match operand {
+            Operand::Small(n) => Some(i64::from(n)),
+            Operand::Imm(id) => self.immediate(id)?.value.as_int(),
+            _ => None,
+        }
     }
 
     /// Every operand in the pool, the parts of composed ones included.

@@ -1,18 +1,18 @@
-//! Bodies of one module share their tables: reading gathers the tables of one body behind those of
-//! the body before, and gives each its stretch.
+//! Bodies of one module share their storage: the parser appends the tables of each body to those of
+//! the body before, and then gives each body its slice of one allocation per table.
 
 use crate::body::Body;
 use crate::cow_vec::ShareOp;
 use crate::decl::Declarations;
 use crate::operand::OperandPool;
 
-impl Body {
-    /// Bodies share their tables with those of as many bytes of source: few allocations, and little
-    /// that stands in memory twice.
-    pub const SHARED_TEXT: usize = 1 << 14;
+/// Bodies share their storage with those of this many bytes of source: few allocations, and little
+/// that is in memory twice.
+pub const SHARED_TEXT: usize = 1 << 14;
 
-    /// An empty body with room for what `bytes` of source commonly hold.
-    pub fn with_capacity(bytes: usize) -> Body {
+impl Body {
+    /// An empty body with capacity for what `bytes` of source commonly hold.
+    pub(crate) fn with_capacity(bytes: usize) -> Body {
         let mut body = Body::default();
         body.statements.rows.reserve(bytes / 34);
         body.origins.reserve(bytes / 34);
@@ -28,9 +28,9 @@ impl Body {
         body
     }
 
-    /// Takes the body just read out, and leaves the room behind it for the next one. What is taken
-    /// is empty until it is [shared](Self::share).
-    pub fn split_off(&mut self) -> Body {
+    /// Takes the body that was just read out and keeps the storage for the next one. The result is
+    /// empty until it gets its tables from [`share`](Self::share).
+    pub(crate) fn split_off(&mut self) -> Body {
         let mut body = Body {
             base: self.base,
             end: self.end,
@@ -41,18 +41,18 @@ impl Body {
         body
     }
 
-    /// Forgets everything and keeps the room.
-    pub fn clear(&mut self) {
+    /// Removes everything and keeps the capacity.
+    pub(crate) fn clear(&mut self) {
         Body::default().step(self, ShareOp::Clear);
     }
 
-    /// Gives `bodies`, all that were [cut](Self::split_off) off since the last time, their tables.
-    pub fn share<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>) {
+    /// Gives `bodies`, all that were [split off](Self::split_off) since the last time, their tables.
+    pub(crate) fn share<'b>(&mut self, bodies: impl Iterator<Item = &'b mut Body>) {
         self.attach(bodies, ShareOp::Seal);
     }
 
     /// [`share`](Self::share) for the last time.
-    pub fn finish<'b>(mut self, bodies: impl Iterator<Item = &'b mut Body>) {
+    pub(crate) fn finish<'b>(mut self, bodies: impl Iterator<Item = &'b mut Body>) {
         self.attach(bodies, ShareOp::Finish);
     }
 
@@ -64,7 +64,7 @@ impl Body {
         }
     }
 
-    /// Takes a step for each table.
+    /// Applies the operation to each table.
     fn step(&mut self, other: &mut Body, step: ShareOp) {
         self.statements.rows.step(&mut other.statements.rows, step);
         self.origins.step(&mut other.origins, step);

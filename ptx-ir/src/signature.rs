@@ -11,7 +11,7 @@ use crate::intern::Interner;
 use crate::lex::scan::{dot_word_end, ident_end};
 
 /// One dotted word of a mnemonic.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Word {
     /// What it is; `None` for a word that PTX does not know.
     pub modifier: Option<Modifier>,

@@ -8,6 +8,7 @@ use core::ops::Range;
 /// Spans of module items and diagnostics count from the start of the source; spans inside a body
 /// count from the body's `{` (see [`Body::base`](crate::Body::base)).
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Span {
     /// First byte.
     pub start: u32,
@@ -75,6 +76,7 @@ impl Span {
 
 /// A place in a file as a person counts: both from 1, columns in bytes.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LineColumn {
     /// Line, from 1.
     pub line: u32,

@@ -8,7 +8,7 @@ use crate::lex::Lexer;
 use crate::{Body, EntityId, Item, Module, Span};
 
 /// A violation: the place, from the start of the source, and what is wrong there.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Violation {
     /// The place.
     pub span: Span,

@@ -1,62 +1,85 @@
-//! The statements of a function body, one after another, in a loop that knows no recursion.
+//! The statements of a function body, one after another, in a loop without recursion.
 
 use alloc::format;
-use alloc::string::String;
-use ptx_ir::lex::scan::{self, class, is};
+use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::raw::{self, RawBody};
 use ptx_ir::{
-    Body, Code, EntityId, Inst, Scope, ScopeId, Severity, SigId, Span, Statement, StmtSpan,
+    Body, Code, EntityId, GuardSense, Inst, Opaque, Scope, ScopeId, Selector, Severity, SigId,
+    Statement,
 };
 use ptx_isa::{Directive, Modifier};
 
-use crate::parser::{ParseResult, Parser};
+use crate::cursor::ParseResult;
+use crate::operand::Parentheses;
+use crate::output::Level;
+use crate::parser::Parser;
+use crate::scope::OUTERMOST;
+use crate::statement_extent::is_opcode;
 
-/// How reading a body ended.
+/// How a body ended.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum BodyEnd {
+enum BodyEnd {
     /// At its `}`.
     Closed,
-    /// At the end of the file, or before something that only stands at module level.
+    /// At the end of the file, or before something that is allowed at module level only.
     Missing,
 }
 
+/// The parts of an instruction before its operands.
+#[derive(Copy, Clone)]
+struct InstHead {
+    start: usize,
+    /// Where its operands, the guard first, begin on the scratch stack.
+    mark: usize,
+    sig: SigId,
+    guard: Option<GuardSense>,
+}
+
 impl Parser<'_> {
-    /// Reads the body whose `{` is next. The scope of the function is open already.
+    /// Parses the body whose `{` is next. The scope of the function is open already.
     pub(crate) fn body(&mut self) -> Body {
-        let open = self.pos;
-        self.body.base = open as u32;
-        self.scope = ScopeId::new(0);
-        self.take(1);
+        let open = self.cursor.pos;
+        *self.out.body.base_mut() = open as u32;
+        self.out.level = Level::Body;
+        self.scopes.current = OUTERMOST;
+        self.cursor.advance(1);
         let end = self.statements();
         if end == BodyEnd::Missing {
-            if !self.trouble.doubts_braces() && !self.is_spoiled_end() {
-                let message = String::from("this body is not closed");
-                self.report(*self.error(Code::UnclosedBrace, open, open + 1, message));
-            }
-            self.trouble.brace_mismatch();
-            while self.scope != ScopeId::new(0) {
-                self.leave_scope();
-            }
+            self.unclosed_body(open);
         }
-        self.body.closed = end == BodyEnd::Closed;
-        self.body.end = (self.last - open) as u32;
-        self.close_scope(ScopeId::new(0));
-        self.settle_labels();
-        let body = self.body.split_off();
-        self.in_body = false;
+        *self.out.body.closed_mut() = end == BodyEnd::Closed;
+        *self.out.body.end_mut() = (self.cursor.last - open) as u32;
+        self.close_scope(OUTERMOST);
+        self.resolve_labels();
+        let body = raw::split_off(&mut self.out.body);
+        self.out.level = Level::Module;
         body
+    }
+
+    #[cold]
+    fn unclosed_body(&mut self, open: usize) {
+        let cascade = &mut self.reporter.cascade;
+        if !cascade.has_brace_mismatch() && !cascade.doubts_end_of_body(&self.out) {
+            let message = "expected a `}` that closes this `{`";
+            self.report_error(Code::UnclosedBrace, open, open + 1, message);
+        }
+        self.reporter.cascade.brace_mismatch();
+        while self.scopes.current != OUTERMOST {
+            self.leave_scope();
+        }
     }
 
     fn statements(&mut self) -> BodyEnd {
         loop {
-            self.blanks();
-            if self.trivia.unterminated.is_some() {
+            self.cursor.skip_trivia();
+            if self.cursor.trivia.unterminated.is_some() {
                 self.unterminated_comment();
             }
-            self.trivia.comment = false;
-            self.trivia.newline = false;
-            self.statement_mark = self.forward.mark();
-            let start = self.pos;
-            let b = self.peek();
+            self.cursor.trivia.comment = false;
+            self.cursor.trivia.newline = false;
+            self.scopes.labels.begin_statement();
+            let start = self.cursor.pos;
+            let b = self.cursor.peek();
             if is(b, class::START) {
                 self.instruction_or_label(start);
                 continue;
@@ -64,52 +87,56 @@ impl Parser<'_> {
             match b {
                 b'@' => self.guarded(start),
                 b'.' => {
-                    if self.begins_item() {
-                        if !self.is_declaration() {
-                            return BodyEnd::Missing;
-                        }
-                        let step = self.inner_function(start);
-                        self.finish_statement(start, step);
-                        continue;
+                    if !self.begins_item() {
+                        let result = self.body_directive(start);
+                        self.finish_statement(start, result);
+                    } else if self.is_declaration() {
+                        let result = self.inner_function(start);
+                        self.finish_statement(start, result);
+                    } else {
+                        return BodyEnd::Missing;
                     }
-                    let step = self.body_directive(start);
-                    self.finish_statement(start, step);
                 }
                 b'{' => {
-                    self.take(1);
+                    self.cursor.advance(1);
                     self.enter_scope(start);
                 }
                 b'}' => {
-                    self.take(1);
-                    if self.scope == ScopeId::new(0) {
+                    self.cursor.advance(1);
+                    if self.scopes.current == OUTERMOST {
                         return BodyEnd::Closed;
                     }
                     self.close_block(start);
                 }
-                b';' => {
-                    let before = self.body.statements.values().next_back();
-                    let before = match before {
-                        Some(Statement::Directive(id)) => Some(self.body.directives[*id].directive),
-                        _ => None,
-                    };
-                    self.lone_semicolon(before);
-                    self.opaque_statement(start, self.pos);
-                }
-                _ if self.at_end() => return BodyEnd::Missing,
+                b';' => self.empty_statement(start),
+                _ if self.cursor.at_end() => return BodyEnd::Missing,
                 _ => {
-                    let d = self.unexpected("a statement");
-                    self.fail_statement(start, *d);
+                    let d = self.cursor.unexpected("a statement");
+                    self.fail_statement(start, d);
                 }
             }
         }
     }
 
+    #[cold]
+    fn empty_statement(&mut self, start: usize) {
+        let before = match self.out.body.statement_table().values().next_back() {
+            Some(Statement::Directive(id)) => Some(self.out.body.directives()[*id].directive),
+            _ => None,
+        };
+        self.lone_semicolon(before);
+        self.opaque_statement(start, self.cursor.pos);
+    }
+
     /// Reports a block comment that runs to the end of the file.
+    #[cold]
     pub(crate) fn unterminated_comment(&mut self) {
-        if let Some(start) = self.trivia.unterminated.take() {
+        if let Some(start) = self.cursor.trivia.unterminated.take() {
             let start = start as usize;
-            let message = String::from("this comment is not closed");
-            let d = self.error(Code::UnterminatedComment, start, start + 2, message);
+            let message = "expected `*/` that closes this comment, found the end of the file";
+            let d = self
+                .cursor
+                .error(Code::UnterminatedComment, start, start + 2, message);
             self.report(d.with_help("close it with `*/`; comments do not nest"));
         }
     }
@@ -117,323 +144,346 @@ impl Parser<'_> {
     // --- scopes ---
 
     fn enter_scope(&mut self, start: usize) {
-        let open = self.push(Statement::Open(ScopeId::new(0)), start, self.pos);
-        let parent = self.scope;
-        self.body.inner_scopes.push(Scope {
+        let open = self.push(Statement::Open(OUTERMOST), start);
+        let parent = self.scopes.current;
+        self.out.body.inner_scopes_mut().push(Scope {
             parent,
             open,
             close: None,
         });
-        self.scope = ScopeId::from_index(self.body.inner_scopes.len());
-        self.body.statements[open] = Statement::Open(self.scope);
-        self.names.open_scope();
-        if self.names.depth() as usize == self.limits.nesting.saturating_add(1) {
-            let message = format!("blocks are nested deeper than {}", self.limits.nesting);
-            self.report(*self.error(Code::NestingTooDeep, start, start + 1, message));
+        let scope = ScopeId::from_index(self.out.body.inner_scopes().len());
+        self.scopes.current = scope;
+        self.out.body.statements_mut()[open] = Statement::Open(scope);
+        self.scopes.open_scope();
+        let most = self.limits.nesting;
+        if self.scopes.depth() as usize == most.saturating_add(1) {
+            let message = format!("expected at most {most} nested blocks, found more");
+            self.report_error(Code::NestingTooDeep, start, start + 1, message);
         }
     }
 
     fn close_block(&mut self, start: usize) {
-        let scope = self.scope;
-        let close = self.push(Statement::Close(scope), start, self.pos);
-        if let Some(s) = self.body.inner_scopes.get_mut(scope.as_u32() as usize - 1) {
+        let scope = self.scopes.current;
+        let close = self.push(Statement::Close(scope), start);
+        let scopes = self.out.body.inner_scopes_mut();
+        if let Some(s) = scopes.get_mut(scope.as_u32() as usize - 1) {
             s.close = Some(close);
         }
         self.leave_scope();
     }
 
     fn leave_scope(&mut self) {
-        let parent = self
-            .body
-            .scope(self.scope)
-            .map_or(ScopeId::new(0), |s| s.parent);
-        self.scope = parent;
+        let scope = self.out.body.scope(self.scopes.current);
+        let parent = scope.map_or(OUTERMOST, |s| s.parent);
+        self.scopes.current = parent;
         self.close_scope(parent);
     }
 
     // --- statements ---
 
-    /// Adds a statement that stands at `start..end` of the source.
-    #[inline(always)]
-    pub(crate) fn push(&mut self, s: Statement, start: usize, end: usize) -> ptx_ir::StmtId {
-        let base = self.body.base as usize;
-        let origin = StmtSpan::new(Span::at(start - base, end - base), self.trivia.comment);
-        self.body.push_statement(s, origin)
-    }
-
-    /// What to do with a statement that was read, or not.
+    /// Handles the error of a statement that could not be parsed.
     #[inline]
-    pub(crate) fn finish_statement(&mut self, start: usize, step: ParseResult<()>) {
-        if let Err(d) = step {
-            self.fail_statement(start, *d);
+    pub(crate) fn finish_statement(&mut self, start: usize, result: ParseResult<()>) {
+        if let Err(d) = result {
+            self.fail_statement(start, d);
         }
     }
 
     fn guarded(&mut self, start: usize) {
-        let mark = self.scratch.len();
-        let step = self.guard().and_then(|negated| {
-            self.blanks();
-            if self.peek() == b'{' {
-                // The block is read on its own; only the guard is wrong.
-                let end = self.last;
-                let message = String::from("a block cannot be guarded");
-                let d = self.error(Code::UnexpectedToken, start, end, message);
-                self.report(d.with_help("guard each instruction, or branch around the block"));
-                self.trouble.brace_mismatch();
-                self.scratch.truncate(mark);
-                self.opaque_statement(start, end);
+        let mark = self.out.scratch.len();
+        let result = self.guard().and_then(|sense| {
+            self.cursor.skip_trivia();
+            if self.cursor.peek() == b'{' {
+                self.guarded_block(start, mark);
                 return Ok(());
             }
-            if !self.at_ident() {
-                return Err(self.unexpected("an instruction behind the guard"));
+            if !self.cursor.at_ident() {
+                return Err(self.cursor.unexpected("an instruction after the guard"));
             }
-            self.instruction(start, mark, Some(negated))
+            self.instruction(start, mark, Some(sense))
         });
-        self.finish_statement(start, step);
+        self.finish_statement(start, result);
     }
 
-    /// `@p` or `@!p`: pushes the predicate and says whether it is negated.
-    fn guard(&mut self) -> ParseResult<bool> {
-        self.take(1);
-        let negated = self.eat(b'!');
-        let (start, end) = self.ident("a predicate register behind `@`")?;
-        if Self::is_opcode(&self.src[start..end]) && !self.is_declared(start, end) {
-            self.pos = start;
-            return Err(self.unexpected("a predicate register behind `@`"));
+    /// A guard before a block: the block is parsed on its own, only the guard is an error.
+    #[cold]
+    fn guarded_block(&mut self, start: usize, mark: usize) {
+        let end = self.cursor.last;
+        let message = "expected an instruction after the guard, found a block";
+        let d = self.cursor.error(Code::UnexpectedToken, start, end, message);
+        self.report(d.with_help("guard each instruction, or branch around the block"));
+        self.reporter.cascade.brace_mismatch();
+        self.out.scratch.truncate(mark);
+        self.opaque_statement(start, end);
+    }
+
+    /// `@p` or `@!p`: pushes the predicate.
+    fn guard(&mut self) -> ParseResult<GuardSense> {
+        const EXPECTED: &str = "a predicate register after `@`";
+        self.cursor.advance(1);
+        let sense = if self.cursor.eat(b'!') {
+            GuardSense::Negated
+        } else {
+            GuardSense::Positive
+        };
+        let (start, end) = self.cursor.expect_ident(EXPECTED)?;
+        if is_opcode(&self.cursor.src[start..end]) && !self.is_declared(start, end) {
+            self.cursor.pos = start;
+            return Err(self.cursor.unexpected(EXPECTED));
         }
         let mut predicate = self.name_operand(start, end);
-        if self.peek() == b'.' {
+        if self.cursor.peek() == b'.' {
             // A component of a vector of predicates does not exist, but is well formed.
-            if let Some(word) = self.dot_word()
-                && let Some(selector) = ptx_ir::Selector::from_text(&word[1..])
+            if let Some(word) = self.cursor.dot_word()
+                && let Some(selector) = Selector::from_text(&word[1..])
             {
-                self.take(word.len());
+                self.cursor.advance(word.len());
                 predicate = self.lane(selector, predicate);
             }
         }
-        self.scratch.push(predicate);
-        Ok(negated)
+        self.out.scratch.push(predicate);
+        Ok(sense)
     }
 
     #[inline(always)]
     fn instruction_or_label(&mut self, start: usize) {
         if let Some(sig) = self.known_mnemonic() {
-            let mark = self.scratch.len();
-            let step = self.operands(start, mark, sig, None);
-            return self.finish_statement(start, step);
+            let result = self.operands(InstHead {
+                start,
+                mark: self.out.scratch.len(),
+                sig,
+                guard: None,
+            });
+            return self.finish_statement(start, result);
         }
-        if !self.at_ident() {
-            let d = self.unexpected("a statement");
-            return self.fail_statement(start, *d);
+        if !self.cursor.at_ident() {
+            let d = self.cursor.unexpected("a statement");
+            return self.fail_statement(start, d);
         }
-        let end = scan::ident_end(self.src, start);
-        if scan::peek(self.src, end) == b':' && scan::peek(self.src, end + 1) != b':' {
-            self.pos = end + 1;
-            self.last = self.pos;
+        let src = self.cursor.src;
+        let end = scan::ident_end(src, start);
+        if scan::peek(src, end) == b':' && scan::peek(src, end + 1) != b':' {
+            self.cursor.pos = end + 1;
+            self.cursor.last = self.cursor.pos;
             return self.label(start, end);
         }
         if self.is_spaced_label(end) {
-            self.pos = end;
-            self.blanks();
-            self.take(1);
+            self.cursor.pos = end;
+            self.cursor.skip_trivia();
+            self.cursor.advance(1);
             return self.label(start, end);
         }
-        let mark = self.scratch.len();
-        let step = self.instruction(start, mark, None);
-        self.finish_statement(start, step);
+        let mark = self.out.scratch.len();
+        let result = self.instruction(start, mark, None);
+        self.finish_statement(start, result);
     }
 
-    /// Whether blanks and then a colon follow the name that ends at `end`.
+    /// Whether trivia and then a colon follow the name that ends at `end`.
     #[inline]
     fn is_spaced_label(&self, end: usize) -> bool {
-        let b = scan::peek(self.src, end);
+        let src = self.cursor.src;
+        let b = scan::peek(src, end);
         if b == b'.' || b == b';' {
             return false;
         }
-        let mut seen = scan::Trivia::default();
-        let next = scan::skip_trivia(self.src, end, &mut seen);
-        scan::peek(self.src, next) == b':' && scan::peek(self.src, next + 1) != b':'
+        let next = scan::skip_trivia(src, end, &mut Trivia::default());
+        scan::peek(src, next) == b':' && scan::peek(src, next + 1) != b':'
     }
 
     fn label(&mut self, start: usize, end: usize) {
-        let id = self.set_label(start, end);
-        self.push(Statement::Label(id), start, self.pos);
+        let id = self.define_label(start, end);
+        self.push(Statement::Label(id), start);
     }
 
-    /// Reads an instruction whose opcode is next; its guard's predicate is on the scratch stack.
+    /// Parses an instruction whose opcode is next; its guard's predicate is on the scratch stack.
     #[inline(always)]
-    fn instruction(&mut self, start: usize, mark: usize, guard: Option<bool>) -> ParseResult<()> {
-        let at = self.pos;
+    fn instruction(
+        &mut self,
+        start: usize,
+        mark: usize,
+        guard: Option<GuardSense>,
+    ) -> ParseResult<()> {
+        let at = self.cursor.pos;
         let sig = match self.known_mnemonic() {
             Some(sig) => sig,
             None => self.mnemonic()?,
         };
-        if !self.is_known(sig) {
-            self.operands(start, mark, sig, guard)?;
+        self.operands(InstHead {
+            start,
+            mark,
+            sig,
+            guard,
+        })?;
+        if !self.mnemonics.is_known(sig) {
             self.unknown_instruction(at, sig);
-            return Ok(());
         }
-        self.operands(start, mark, sig, guard)
+        Ok(())
     }
 
-    /// The instruction whose mnemonic stands at `at` has an unknown word, which was reported: what it
-    /// mentions is no other mistake. An unknown opcode may in truth be a label without its colon, or
-    /// stand in a declaration.
+    /// The instruction whose mnemonic is at `at` has an unknown keyword, which was reported: the names
+    /// it uses are not reported. An unknown opcode may be a label without its colon, or belong to a
+    /// declaration.
     #[cold]
     fn unknown_instruction(&mut self, at: usize, sig: SigId) {
-        if self.unknown != Severity::Error {
+        if self.header.unknown != Severity::Error {
             return;
         }
-        self.forward.rewind(self.statement_mark);
-        let signature = self.module.signature(sig);
+        self.scopes.labels.forget_statement();
+        let signature = self.out.module.signature(sig);
         if signature.opcode().is_none() {
             let end = at + signature.opcode_text().len();
-            let apart = scan::peek(self.src, end) != b'.';
-            self.excuse_names(at, if apart { self.last } else { end });
+            let apart = scan::peek(self.cursor.src, end) != b'.';
+            self.suppress_names(at, if apart { self.cursor.last } else { end });
         }
     }
 
-    /// Reads the operands of an instruction and its `;`.
+    /// Parses the operands of an instruction and its `;`.
     #[inline(always)]
-    fn operands(
-        &mut self,
-        start: usize,
-        mark: usize,
-        sig: SigId,
-        guard: Option<bool>,
-    ) -> ParseResult<()> {
-        let lists = self.takes_lists(sig);
-        if self.eat(b';') {
-            self.push_instruction(start, mark, sig, guard);
+    fn operands(&mut self, head: InstHead) -> ParseResult<()> {
+        let parentheses = if self.mnemonics.takes_lists(head.sig) {
+            Parentheses::List
+        } else {
+            Parentheses::Expression
+        };
+        if self.cursor.eat(b';') {
+            self.push_instruction(head);
             return Ok(());
         }
         if self.begins_next() {
-            return self.cut_off(start, mark, sig, guard, "an operand or `;`");
+            return self.cut_off(head, "an operand or `;`");
         }
-        let mut operand = self.operand(lists, true)?;
-        self.blanks();
-        if self.peek() == b'|' {
+        let mut operand = self.first_operand(parentheses)?;
+        self.cursor.skip_trivia();
+        if self.cursor.peek() == b'|' {
             operand = self.pair(operand)?;
-            self.blanks();
+            self.cursor.skip_trivia();
         }
-        self.scratch.push(operand);
+        self.out.scratch.push(operand);
         loop {
-            match self.peek() {
+            match self.cursor.peek() {
                 b',' => {
-                    self.take(1);
-                    self.blanks();
+                    self.cursor.advance(1);
+                    self.cursor.skip_trivia();
                 }
                 b';' => {
-                    self.take(1);
+                    self.cursor.advance(1);
                     break;
                 }
-                _ => {
-                    return self.cut_off(start, mark, sig, guard, "`,` or `;`");
-                }
+                _ => return self.cut_off(head, "`,` or `;`"),
             }
-            let operand = self.operand(lists, false)?;
-            self.scratch.push(operand);
-            self.blanks();
+            let operand = self.operand(parentheses)?;
+            self.out.scratch.push(operand);
+            self.cursor.skip_trivia();
         }
-        self.push_instruction(start, mark, sig, guard);
+        self.push_instruction(head);
         Ok(())
     }
 
-    /// An instruction without its `;`. With another statement behind it on its line it may not be
-    /// whole: it stays text.
+    /// An instruction without its `;`. With another statement after it on its line it may be
+    /// incomplete: it stays text.
     #[cold]
-    fn cut_off(
-        &mut self,
-        start: usize,
-        mark: usize,
-        sig: SigId,
-        guard: Option<bool>,
-        expected: &str,
-    ) -> ParseResult<()> {
-        let whole = self.src[self.last..self.pos].contains(&b'\n') || self.at_end();
+    fn cut_off(&mut self, head: InstHead, expected: &str) -> ParseResult<()> {
+        let gap = &self.cursor.src[self.cursor.last..self.cursor.pos];
+        let complete = gap.contains(&b'\n') || self.cursor.at_end();
         self.missing_semicolon(expected)?;
-        if whole {
-            self.push_instruction(start, mark, sig, guard);
+        if complete {
+            self.push_instruction(head);
         } else {
-            self.scratch.truncate(mark);
-            self.opaque_statement(start, self.last);
+            self.out.scratch.truncate(head.mark);
+            self.opaque_statement(head.start, self.cursor.last);
         }
         Ok(())
     }
 
-    /// Whether a new statement stands where the first operand should: `ret` without its `;`.
+    /// Whether a new statement begins where the first operand should: `ret` without its `;`.
     #[inline]
     fn begins_next(&self) -> bool {
-        match self.peek() {
+        match self.cursor.peek() {
             b'}' | b'@' => true,
-            b if is(b, class::START) => self.trivia.newline && self.begins_instruction(),
-            _ => self.at_end(),
+            b if is(b, class::START) => self.cursor.trivia.newline && self.begins_instruction(),
+            _ => self.cursor.at_end(),
         }
     }
 
-    /// Whether an opcode with a modifier stands here.
+    /// Whether an opcode with a modifier begins here.
     #[cold]
     fn begins_instruction(&self) -> bool {
-        let end = self.token_end();
-        let dot = scan::peek(self.src, end) == b'.';
-        let word = scan::dot_word_end(self.src, end);
-        dot && Self::is_opcode(&self.src[self.pos..end])
-            && Modifier::from_text(&self.src[end..word]).is_some()
+        let src = self.cursor.src;
+        let end = self.cursor.token_end();
+        let dot = scan::peek(src, end) == b'.';
+        let word = scan::dot_word_end(src, end);
+        dot && is_opcode(&src[self.cursor.pos..end])
+            && Modifier::from_text(&src[end..word]).is_some()
     }
 
     #[inline(always)]
-    fn push_instruction(&mut self, start: usize, mark: usize, sig: SigId, guard: Option<bool>) {
-        let range = self.body.pool.extend(&self.scratch[mark..]);
-        self.scratch.truncate(mark);
-        let inst = Inst::new(sig, range, guard.is_some(), guard == Some(true));
-        let id = self.body.insts.push(inst);
-        self.push(Statement::Inst(id), start, self.last);
+    fn push_instruction(&mut self, head: InstHead) {
+        let range = self
+            .out
+            .body
+            .pool_mut()
+            .extend(&self.out.scratch[head.mark..]);
+        self.out.scratch.truncate(head.mark);
+        let inst = Inst::new(head.sig, range, head.guard);
+        let id = self.out.body.insts_mut().push(inst);
+        self.push(Statement::Inst(id), head.start);
+    }
+
+    /// Makes `start..end` an opaque statement of the body.
+    pub(crate) fn opaque_statement(&mut self, start: usize, end: usize) {
+        self.cursor.pos = end;
+        self.cursor.last = end;
+        let mentions = self.mentions(start, end);
+        let id = self.out.body.opaques_mut().push(Opaque { mentions });
+        // Its text is printed as it is, comments included.
+        self.cursor.trivia.comment = false;
+        self.push(Statement::Opaque(id), start);
     }
 
     /// Whether a function or another item of the module begins at this dot.
     #[inline]
     fn begins_item(&mut self) -> bool {
         // `.entry`, `.extern`, `.func`, `.visible`, `.weak`, `.common`
-        if !matches!(self.peek_at(1), b'e' | b'f' | b'v' | b'w' | b'c') {
+        if !matches!(self.cursor.peek_at(1), b'e' | b'f' | b'v' | b'w' | b'c') {
             return false;
         }
         self.begins_item_slow()
     }
 
-    /// Whether results, or a name with what may follow it, stand here.
+    /// Whether results, or a name with what may follow it, come next.
     fn names_function(&mut self) -> bool {
-        self.blanks();
-        if !self.at_ident() {
+        self.cursor.skip_trivia();
+        if !self.cursor.at_ident() {
             let attribute = self.directive_here() == Some(Directive::Attribute);
-            return attribute || self.peek() == b'(';
+            return attribute || self.cursor.peek() == b'(';
         }
-        let end = scan::ident_end(self.src, self.pos);
-        let next = scan::skip_trivia(self.src, end, &mut scan::Trivia::default());
-        match scan::peek(self.src, next) {
+        let end = scan::ident_end(self.cursor.src, self.cursor.pos);
+        let next = scan::skip_trivia(self.cursor.src, end, &mut scan::Trivia::default());
+        match scan::peek(self.cursor.src, next) {
             b'(' | b'{' | b';' => true,
             b'.' => next > end,
-            _ => next >= self.src.len(),
+            _ => next >= self.cursor.src.len(),
         }
     }
 
     #[inline(never)]
     fn begins_item_slow(&mut self) -> bool {
-        let mark = (self.pos, self.trivia);
+        let start = self.cursor.checkpoint();
         let mut item = false;
-        while let Some(word) = self.dot_word() {
+        while let Some(word) = self.cursor.dot_word() {
             match Directive::from_text(word) {
                 Some(Directive::Entry | Directive::Func) => {
-                    self.pos += word.len();
+                    self.cursor.pos += word.len();
                     item = self.names_function();
                     break;
                 }
                 Some(
                     Directive::Extern | Directive::Visible | Directive::Weak | Directive::Common,
-                ) => self.pos += word.len(),
+                ) => self.cursor.pos += word.len(),
                 _ => break,
             }
         }
-        (self.pos, self.trivia) = mark;
+        self.cursor.reset(start);
         item
     }
 }

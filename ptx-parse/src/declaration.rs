@@ -1,18 +1,23 @@
-//! Declarations of registers and variables, with their initialisers.
+//! Declarations of registers and variables.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
-    Address, AddressForm, Attribute, Binding, Code, DeclId, Declarations, Declarator, Linkage,
-    Operand, RegDecl, ScopeId, StmtId, Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
+    Attribute, Binding, Code, DeclId, Declarator, Diagnostic, Linkage, NameId, Operand,
+    OperandRange, RegDecl, Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
 use ptx_isa::{Directive, Modifier, ScalarType, StateSpace, TypeKind};
 
-use crate::parser::{ParseResult, Parser};
-use crate::scope::{Meaning, RangeKind};
+use crate::cursor::ParseResult;
+use crate::parser::Parser;
+use crate::ranges::RangeKind;
+use crate::scope::Meaning;
+use crate::statement_extent::declared_space;
 
-/// What stands before the names of a declaration or parameter.
+/// What precedes the names of a declaration or parameter.
 #[derive(Copy, Clone)]
 pub(crate) struct Specifiers {
     pub(crate) linkage: Option<Linkage>,
@@ -35,7 +40,7 @@ impl Specifiers {
         ty: None,
     };
 
-    /// Whether nothing was read so far.
+    /// Whether nothing was parsed so far.
     fn is_empty(&self) -> bool {
         self.linkage.is_none()
             && self.space.is_none()
@@ -44,49 +49,36 @@ impl Specifiers {
     }
 }
 
-/// The space whose declarations a directive begins. The words are the same.
-pub(crate) fn space(word: &[u8]) -> Option<StateSpace> {
-    StateSpace::from_text(word).filter(|s| !s.text().contains("::"))
+/// A declared name and where it is.
+#[derive(Copy, Clone)]
+pub(crate) struct DeclaredName {
+    pub(crate) name: NameId,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
 }
 
 impl Parser<'_> {
-    /// Whether a declaration begins with this directive.
-    pub(crate) fn begins_declaration(directive: Directive) -> bool {
-        Linkage::from_directive(directive).is_some()
-            || space(directive.text().as_bytes()).is_some()
-            || matches!(directive, Directive::Align | Directive::Attribute)
-    }
-
-    /// Whether a declaration of nothing begins at `start`: a type, with alignment, attributes and
-    /// linkage perhaps, but neither space nor name. The assembler takes it; it is kept as text.
+    /// Whether a declaration without a space and a name begins at `start`: a type, perhaps with
+    /// alignment, attributes and linkage. ptxas accepts it; it is kept as text.
     #[cold]
     pub(crate) fn empty_declaration(&mut self, start: usize) -> bool {
-        self.pos = start;
+        self.cursor.pos = start;
         let mut s = Specifiers::EMPTY;
-        while let Some(word) = self.dot_word() {
+        while let Some(word) = self.cursor.dot_word() {
             let linked = Directive::from_text(word)
                 .and_then(Linkage::from_directive)
                 .is_some();
-            if let Some(ty) = Self::type_of(word) {
-                self.take(word.len());
-                let misplaced = self.in_body && ty.kind() == TypeKind::Opaque;
-                return !misplaced && self.eat(b';');
+            if let Some(ty) = ScalarType::from_text(word) {
+                self.cursor.advance(word.len());
+                let misplaced = self.out.in_body() && ty.kind() == TypeKind::Opaque;
+                return !misplaced && self.cursor.eat(b';');
             }
-            let wrong = s.vector > 1 || space(word).is_some() || linked && self.in_body;
+            let wrong = s.vector > 1 || declared_space(word).is_some() || linked && self.out.in_body();
             if wrong || self.specifier(&mut s).is_err() {
                 return false;
             }
         }
         false
-    }
-
-    /// The tables that the declaration at hand belongs to.
-    fn declarations(&mut self) -> &mut Declarations {
-        if self.in_body {
-            &mut self.body.declarations
-        } else {
-            &mut self.module.declarations
-        }
     }
 
     /// A whole declaration, its `;` included.
@@ -96,16 +88,16 @@ impl Parser<'_> {
             self.specifier(&mut s)?;
         }
         let Some(space) = s.space else {
-            let what = "a state space such as `.global` before the type";
-            return Err(self.error(
+            let end = self.cursor.last;
+            return Err(self.cursor.error(
                 Code::UnexpectedToken,
-                self.last.saturating_sub(1),
-                self.last,
-                format!("expected {what}"),
+                end.saturating_sub(1),
+                end,
+                "expected a state space such as `.global` before the type",
             ));
         };
         let ty = s.ty.unwrap_or(TypeName::Known(ScalarType::B8));
-        let id = self.declarations().decls.next_id();
+        let id = self.out.declarations().decls.next_id();
         let decl = VarDecl {
             linkage: s.linkage,
             space,
@@ -116,11 +108,11 @@ impl Parser<'_> {
             ty,
             declarators: TableRange::default(),
         };
-        self.declarations().decls.push(decl);
-        let start = self.declarations().declarators.len() as u32;
+        self.out.declarations().decls.push(decl);
+        let start = self.out.declarations().declarators.len() as u32;
         let mut len = 0;
-        // Not even one name is needed.
-        if self.eat(b';') {
+        // ptxas accepts a declaration without names.
+        if self.cursor.eat(b';') {
             return Ok(id);
         }
         let names = loop {
@@ -128,55 +120,55 @@ impl Parser<'_> {
                 break Err(e);
             }
             len += 1;
-            if !self.eat(b',') {
+            if !self.cursor.eat(b',') {
                 break Ok(());
             }
         };
-        self.declarations().decls[id].declarators = TableRange { start, len };
+        self.out.declarations().decls[id].declarators = TableRange { start, len };
         names?;
-        if !self.eat(b';') {
+        if !self.cursor.eat(b';') {
             // The last name may not have been one.
             let start = self.statement_start();
             self.missing_semicolon("`,` or `;`")?;
-            self.excuse_names(start, self.last);
+            self.suppress_names(start, self.cursor.last);
         }
         Ok(id)
     }
 
-    /// One word before the names: linkage, space, attribute, alignment, vector, type.
+    /// One keyword before the names: linkage, space, attribute, alignment, vector, type.
     pub(crate) fn specifier(&mut self, s: &mut Specifiers) -> ParseResult<()> {
-        let Some(word) = self.dot_word() else {
-            return Err(self.unexpected("a state space or a type"));
+        let Some(word) = self.cursor.dot_word() else {
+            return Err(self.cursor.unexpected("a state space or a type"));
         };
-        let start = self.pos;
-        if let Some(ty) = Self::type_of(word) {
+        let start = self.cursor.pos;
+        if let Some(ty) = ScalarType::from_text(word) {
             if s.space.is_none() {
-                return Err(self.unexpected("a state space such as `.global` before the type"));
+                return Err(self.cursor.unexpected("a state space such as `.global` before the type"));
             }
-            self.take(word.len());
+            self.cursor.advance(word.len());
             s.ty = Some(TypeName::Known(ty));
-        } else if let Some(found) = space(word).filter(|_| s.space.is_none()) {
-            self.take(word.len());
+        } else if let Some(found) = declared_space(word).filter(|_| s.space.is_none()) {
+            self.cursor.advance(word.len());
             s.space = Some(found);
-            if self.peek() == b'[' {
+            if self.cursor.peek() == b'[' {
                 s.bank = self.dimension()?;
             }
         } else if let Some(len) = Modifier::from_text(word)
             .and_then(Modifier::vector_len)
             .filter(|_| s.vector == 1)
         {
-            self.take(word.len());
+            self.cursor.advance(word.len());
             s.vector = len;
         } else {
             match Directive::from_text(word) {
                 Some(Directive::Align) => {
-                    self.take(word.len());
+                    self.cursor.advance(word.len());
                     s.align = self.integer()?;
                 }
                 Some(Directive::Attribute) => {
-                    self.take(word.len());
+                    self.cursor.advance(word.len());
                     let more = self.attributes()?;
-                    // Lists written one behind the other stand so in the table.
+                    // Consecutive lists are consecutive in the table.
                     if s.attributes.len == 0 {
                         s.attributes = more;
                     } else {
@@ -184,18 +176,17 @@ impl Parser<'_> {
                     }
                 }
                 Some(d) if Linkage::from_directive(d).is_some() && s.is_empty() => {
-                    self.take(word.len());
+                    self.cursor.advance(word.len());
                     s.linkage = Linkage::from_directive(d);
                 }
                 Some(_) => return Err(self.wrong_directive("in a declaration")),
                 None if s.space.is_some() => {
                     let d = self.bad_type(start, word);
-                    self.take(word.len());
-                    if self.dot_word().is_some() {
+                    self.cursor.advance(word.len());
+                    if self.cursor.dot_word().is_some() {
                         return Err(d);
                     }
-                    // It stands where the type should. The names are declared all the same, so
-                    // that their uses are no mistakes.
+                    // The names are declared all the same, so that their uses are not reported.
                     self.report(*d);
                     s.ty = Some(TypeName::Unknown(self.intern(start, start + word.len())));
                 }
@@ -206,46 +197,46 @@ impl Parser<'_> {
     }
 
     #[cold]
-    fn bad_type(&mut self, start: usize, word: &[u8]) -> alloc::boxed::Box<ptx_ir::Diagnostic> {
+    fn bad_type(&mut self, start: usize, word: &[u8]) -> Box<Diagnostic> {
         let text = String::from_utf8_lossy(word);
-        let message = format!("`{text}` is no type of PTX");
-        let mut d = self.error(Code::UnknownType, start, start + word.len(), message);
-        d.severity = self.unknown;
+        let message = format!("unknown type `{text}`; expected a type such as `.b32` or `.f64`");
+        let mut d = self.cursor.error(Code::UnknownType, start, start + word.len(), message);
+        d.severity = self.header.unknown;
         d
     }
 
     /// `( .managed, .unified(1, 2) )`
     pub(crate) fn attributes(&mut self) -> ParseResult<TableRange> {
-        self.expect(b'(', "`(` behind `.attribute`")?;
+        self.cursor.expect(b'(', "`(` after `.attribute`")?;
         let mut found: Vec<Attribute> = Vec::new();
         loop {
-            let Some(word) = self.dot_word() else {
-                return Err(self.unexpected("an attribute"));
+            let Some(word) = self.cursor.dot_word() else {
+                return Err(self.cursor.unexpected("an attribute"));
             };
-            let start = self.pos;
-            self.take(word.len());
+            let start = self.cursor.pos;
+            self.cursor.advance(word.len());
             let attribute = match word {
                 b".managed" => Attribute::Managed,
                 b".unified" => {
-                    self.expect(b'(', "`(`")?;
+                    self.cursor.expect(b'(', "`(`")?;
                     let first = self.constant()?;
-                    self.expect(b',', "`,`")?;
+                    self.cursor.expect(b',', "`,`")?;
                     let second = self.constant()?;
-                    self.expect(b')', "`)`")?;
+                    self.cursor.expect(b')', "`)`")?;
                     Attribute::Unified(first, second)
                 }
                 _ => {
-                    self.pos = start;
-                    return Err(self.unexpected("`.managed` or `.unified`"));
+                    self.cursor.pos = start;
+                    return Err(self.cursor.unexpected("`.managed` or `.unified`"));
                 }
             };
             found.push(attribute);
-            if !self.eat(b',') {
+            if !self.cursor.eat(b',') {
                 break;
             }
         }
-        self.expect(b')', "`)` behind the attributes")?;
-        let table = &mut self.declarations().attributes;
+        self.cursor.expect(b')', "`)` after the attributes")?;
+        let table = &mut self.out.declarations().attributes;
         let start = table.len() as u32;
         table.extend(found.iter().copied());
         Ok(TableRange {
@@ -254,22 +245,22 @@ impl Parser<'_> {
         })
     }
 
-    /// One name with its range, dimensions and initialiser.
+    /// One name with its range, dimensions and initializer.
     fn declarator(&mut self, id: DeclId, decl: &VarDecl) -> ParseResult<()> {
-        let (start, end) = self.ident("a name")?;
+        let (start, end) = self.cursor.expect_ident("a name")?;
         let name = self.intern(start, end);
         let mut count = Operand::Absent;
         let mut range = None;
-        if self.eat(b'<') {
-            let digits = self.pos;
+        if self.cursor.eat(b'<') {
+            let digits = self.cursor.pos;
             count = self.integer()?;
             range = Some(self.count_value(count, digits)?);
-            self.expect(b'>', "`>`")?;
+            self.cursor.expect(b'>', "`>`")?;
         }
         let dims = self.dimensions()?;
-        let binding = self.bind_declared(id, decl, name, range, start, end);
-        let init = if self.eat(b'=') {
-            self.initialiser()?
+        let binding = self.bind_declared(id, decl, DeclaredName { name, start, end }, range);
+        let init = if self.cursor.eat(b'=') {
+            self.initializer()?
         } else {
             Operand::Absent
         };
@@ -280,7 +271,7 @@ impl Parser<'_> {
             dims,
             init,
         };
-        self.declarations().declarators.push(declarator);
+        self.out.declarations().declarators.push(declarator);
         Ok(())
     }
 
@@ -288,14 +279,14 @@ impl Parser<'_> {
     fn count_value(&mut self, count: Operand, start: usize) -> ParseResult<u32> {
         let value = match count {
             Operand::Small(n) => Some(n as i64),
-            Operand::Imm(id) => self.pool().immediate(id).and_then(|i| i.value.as_int()),
+            Operand::Imm(id) => self.out.pool().immediate(id).and_then(|i| i.value.as_int()),
             _ => None,
         };
         match value.and_then(|n| u32::try_from(n).ok()) {
             Some(n) => Ok(n),
             None => {
-                let message = format!("a range has at most {} names", u32::MAX);
-                Err(self.error(Code::BadCount, start, self.last, message))
+                let message = format!("expected a range of at most {} names, found more", u32::MAX);
+                Err(self.cursor.error(Code::BadCount, start, self.cursor.last, message))
             }
         }
     }
@@ -304,265 +295,130 @@ impl Parser<'_> {
         &mut self,
         id: DeclId,
         decl: &VarDecl,
-        name: ptx_ir::NameId,
+        declared: DeclaredName,
         range: Option<u32>,
-        start: usize,
-        end: usize,
     ) -> Binding {
-        let stmt = Some(self.body.statements.next_id());
-        if !self.in_body {
-            return self.bind_symbol(id, decl, name, range, start, end);
+        if !self.out.in_body() {
+            return match range {
+                Some(count) => self.bind_symbol_range(id, decl, declared, count),
+                None => self.bind_symbol(id, decl, declared),
+            };
         }
+        let stmt = Some(self.out.body.statement_table().next_id());
+        let (name, scope) = (declared.name, self.scopes.current);
         if decl.space == StateSpace::Reg {
-            return self.bind_register(name, decl.ty, decl.vector, range, stmt, (start, end));
+            let register = RegDecl {
+                name,
+                count: range,
+                ty: decl.ty,
+                vector: decl.vector,
+                scope,
+                stmt,
+            };
+            return self.bind_register(register, declared);
         }
-        let number = range.map(|_| 0);
         let var = Var {
             name,
-            number,
+            number: range.map(|_| 0),
             space: decl.space,
-            scope: self.scope,
+            scope,
             stmt,
         };
-        self.bind_var(var, range, (start, end))
+        self.bind_var(var, range, declared)
     }
 
     /// Declares registers in the current scope.
-    pub(crate) fn bind_register(
-        &mut self,
-        name: ptx_ir::NameId,
-        ty: TypeName,
-        vector: u8,
-        count: Option<u32>,
-        stmt: Option<StmtId>,
-        (start, end): (usize, usize),
-    ) -> Binding {
-        let scope: ScopeId = self.scope;
-        let decl = self.body.reg_decls.push(RegDecl {
-            name,
-            count,
-            ty,
-            vector,
-            scope,
-            stmt,
-        });
+    pub(crate) fn bind_register(&mut self, decl: RegDecl, at: DeclaredName) -> Binding {
+        let count = decl.count;
+        let id = self.out.body.reg_decls_mut().push(decl);
         match count {
-            Some(n) => self.declare_range(name, RangeKind::Reg(decl), n, start, end),
+            Some(n) => self.declare_range(at.name, RangeKind::Reg(id), n, (at.start, at.end)),
             None => {
-                let reg = self.plain_register(decl);
-                self.declare(name, Meaning::Reg(reg), start, end);
+                let reg = self.plain_register(id);
+                self.declare(at.name, Meaning::Reg(reg), at.start, at.end);
             }
         }
-        Binding::Register(decl)
+        Binding::Register(id)
     }
 
     /// Declares a variable or parameter in the current scope.
-    pub(crate) fn bind_var(
-        &mut self,
-        var: Var,
-        count: Option<u32>,
-        (start, end): (usize, usize),
-    ) -> Binding {
-        let name = var.name;
-        let id = self.body.vars.push(var);
+    pub(crate) fn bind_var(&mut self, var: Var, count: Option<u32>, at: DeclaredName) -> Binding {
+        let id = self.out.body.vars_mut().push(var);
         match count {
-            Some(n) => self.declare_range(name, RangeKind::Var(id), n, start, end),
-            None => self.declare(name, Meaning::Var(id), start, end),
+            Some(n) => self.declare_range(at.name, RangeKind::Var(id), n, (at.start, at.end)),
+            None => self.declare(at.name, Meaning::Var(id), at.start, at.end),
         }
         Binding::Var(id)
     }
 
-    fn bind_symbol(
+    fn bind_symbol_range(
         &mut self,
         id: DeclId,
         decl: &VarDecl,
-        name: ptx_ir::NameId,
-        range: Option<u32>,
-        start: usize,
-        end: usize,
+        at: DeclaredName,
+        count: u32,
     ) -> Binding {
-        let kind = SymbolKind::Variable(decl.space, id);
-        if let Some(n) = range {
-            let symbol = self.module.symbols.push(Symbol {
-                name,
-                number: Some(0),
-                kind,
-            });
-            self.declare_range(name, RangeKind::Symbol(symbol), n, start, end);
-            return Binding::Symbol(symbol);
-        }
-        if let Some(Meaning::Symbol(first)) = self.names.find_here(name).map(|b| b.meaning) {
-            // Declared before: an external declaration may be repeated and defined once.
+        let symbol = self.out.module.symbols_mut().push(Symbol {
+            name: at.name,
+            number: Some(0),
+            kind: SymbolKind::Variable(decl.space, id),
+        });
+        let kind = RangeKind::Symbol(symbol);
+        self.declare_range(at.name, kind, count, (at.start, at.end));
+        Binding::Symbol(symbol)
+    }
+
+    fn bind_symbol(&mut self, id: DeclId, decl: &VarDecl, at: DeclaredName) -> Binding {
+        let first = self.scopes.find_here(at.name).map(|b| b.meaning);
+        if let Some(Meaning::Symbol(first)) = first {
+            // An external declaration can be repeated, and defined once.
             let external = |l: Option<Linkage>| matches!(l, Some(Linkage::Extern));
-            let again = match self.module.symbols[first].kind {
+            let module = &self.out.module;
+            let repeats = match module.symbols()[first].kind {
                 SymbolKind::Variable(_, old) => {
-                    external(decl.linkage) || external(self.module.declarations.decls[old].linkage)
+                    external(decl.linkage) || external(module.declarations().decls[old].linkage)
                 }
                 _ => false,
             };
-            if !again {
-                self.is_duplicate(name, start, end);
+            if !repeats {
+                self.is_duplicate(at.name, at.start, at.end);
             }
             return Binding::Symbol(first);
         }
-        let symbol = self.module.symbols.push(Symbol {
-            name,
+        let symbol = self.out.module.symbols_mut().push(Symbol {
+            name: at.name,
             number: None,
-            kind,
+            kind: SymbolKind::Variable(decl.space, id),
         });
-        self.declare(name, Meaning::Symbol(symbol), start, end);
+        self.declare(at.name, Meaning::Symbol(symbol), at.start, at.end);
         Binding::Symbol(symbol)
     }
 
     /// `[4][]`, as a range of the pool.
-    pub(crate) fn dimensions(&mut self) -> ParseResult<ptx_ir::OperandRange> {
-        let mark = self.scratch.len();
-        self.blanks();
-        while self.peek() == b'[' {
-            let open = self.pos;
+    pub(crate) fn dimensions(&mut self) -> ParseResult<OperandRange> {
+        let mark = self.out.scratch.len();
+        self.cursor.skip_trivia();
+        while self.cursor.peek() == b'[' {
+            let open = self.cursor.pos;
             let dim = self.dimension()?;
-            if dim == Operand::Absent && self.scratch.len() > mark {
-                let message = String::from("only the first dimension can be left out");
-                return Err(self.error(Code::UnexpectedToken, open, self.pos, message));
+            if dim == Operand::Absent && self.out.scratch.len() > mark {
+                let message = "expected the size of this dimension; only the first can be left out";
+                return Err(self.cursor.error(Code::UnexpectedToken, open, self.cursor.pos, message));
             }
-            self.scratch.push(dim);
-            self.blanks();
+            self.out.scratch.push(dim);
+            self.cursor.skip_trivia();
         }
-        Ok(self.range_from(mark))
+        Ok(self.out.range_from(mark))
     }
 
     fn dimension(&mut self) -> ParseResult<Operand> {
-        self.take(1);
-        self.blanks();
-        if self.eat(b']') {
+        self.cursor.advance(1);
+        self.cursor.skip_trivia();
+        if self.cursor.eat(b']') {
             return Ok(Operand::Absent);
         }
         let dim = self.integer()?;
-        self.expect(b']', "`]` behind a dimension")?;
+        self.cursor.expect(b']', "`]` after a dimension")?;
         Ok(dim)
-    }
-
-    /// What stands behind `=`: braces may nest, without recursion here.
-    fn initialiser(&mut self) -> ParseResult<Operand> {
-        let mut open: Vec<usize> = Vec::new();
-        loop {
-            self.blanks();
-            if self.peek() == b'{' {
-                if open.len() >= self.limits.nesting {
-                    let message = format!("braces are nested deeper than {}", self.limits.nesting);
-                    return Err(self.error(Code::NestingTooDeep, self.pos, self.pos + 1, message));
-                }
-                self.take(1);
-                open.push(self.scratch.len());
-                if !self.eat(b'}') {
-                    continue;
-                }
-                let mark = open.pop().unwrap_or_default();
-                let list = self.list_from(mark);
-                self.scratch.push(Operand::Vector(list));
-            } else {
-                let value = self.initial_value()?;
-                self.scratch.push(value);
-            }
-            loop {
-                let Some(&mark) = open.last() else {
-                    return Ok(self.scratch.pop().unwrap_or(Operand::Absent));
-                };
-                if self.eat(b',') {
-                    break;
-                }
-                self.expect(b'}', "`,` or `}` in an initialiser")?;
-                open.pop();
-                let list = self.list_from(mark);
-                self.scratch.push(Operand::Vector(list));
-            }
-        }
-    }
-
-    /// One value: a constant, a symbol with an offset, `generic(x)`, `0xFF(x)`, `field = value`.
-    #[inline]
-    fn initial_value(&mut self) -> ParseResult<Operand> {
-        if self.peek().is_ascii_digit() || !self.at_ident() {
-            let value = self.constant()?;
-            if matches!(self.peek(), b',' | b'}' | b';') {
-                return Ok(value);
-            }
-            self.blanks();
-            if self.peek() == b'(' {
-                self.take(1);
-                let inner = if self.at_name() {
-                    self.symbol_value()?
-                } else {
-                    self.constant()?
-                };
-                self.expect(b')', "`)` behind the masked value")?;
-                return Ok(Operand::Masked(self.pool().extend(&[value, inner]).at(0)));
-            }
-            return Ok(value);
-        }
-        if !self.at_name() {
-            return self.constant();
-        }
-        self.symbol_value()
-    }
-
-    /// Whether a name other than a constant begins here, after blanks.
-    pub(crate) fn at_name(&mut self) -> bool {
-        self.blanks();
-        self.at_ident() && &self.src[self.pos..self.token_end()] != b"WARP_SZ"
-    }
-
-    fn symbol_value(&mut self) -> ParseResult<Operand> {
-        let (start, end) = self.take_ident();
-        self.blanks();
-        let base = match self.peek() {
-            b'(' if &self.src[start..end] == b"generic" => {
-                self.take(1);
-                let (a, b) = self.ident("a variable")?;
-                let inner = self.initial_name(a, b);
-                self.expect(b')', "`)` behind the variable")?;
-                Operand::Generic(self.pool().extend(&[inner]).at(0))
-            }
-            b'=' => {
-                self.take(1);
-                let name = self.intern(start, end);
-                let value = self.field_value()?;
-                let at = self.pool().extend(&[Operand::Name(name), value]).at(0);
-                return Ok(Operand::Field(at));
-            }
-            _ => self.initial_name(start, end),
-        };
-        if self.eat(b'+') {
-            let offset = self.constant()?;
-            let form = AddressForm::Bare;
-            return Ok(Operand::Address(self.pool().add_address(Address {
-                base,
-                offset,
-                form,
-            })));
-        }
-        Ok(base)
-    }
-
-    /// The value of a field of an opaque type: a number or a word of the language.
-    fn field_value(&mut self) -> ParseResult<Operand> {
-        if self.at_name() {
-            let (start, end) = self.take_ident();
-            return Ok(Operand::Name(self.intern(start, end)));
-        }
-        self.constant()
-    }
-
-    /// A name in an initialiser; one that nothing declares is reported here.
-    fn initial_name(&mut self, start: usize, end: usize) -> Operand {
-        let operand = self.name_operand(start, end);
-        if let Operand::Name(name) = operand
-            && !self.excuse_unknown(&self.src[start..end])
-        {
-            let text = self.module.name(name);
-            let message = format!("nothing declares `{text}` before this initialiser");
-            self.report(*self.error(Code::UndefinedName, start, end, message));
-        }
-        operand
     }
 }

@@ -1,4 +1,4 @@
-//! Bytes → [`Module`] and diagnostics: total, lossless, in one pass.
+//! Parses PTX: bytes → [`Module`] and diagnostics, total, lossless, in one pass.
 //!
 //! ```
 //! let parsed = ptx_parse::parse(b".version 8.0\n.target sm_90\n.address_size 64\n");
@@ -13,17 +13,30 @@ extern crate std;
 
 mod body;
 mod cascade;
+mod constant;
+mod cursor;
 mod declaration;
 mod directive;
 mod function;
+mod header;
+mod header_state;
+mod initializer;
+mod interface;
+mod label_resolution;
+mod labels;
 mod mnemonic;
+mod mnemonic_table;
 mod module;
 mod name_resolution;
 mod operand;
+mod output;
 mod parser;
+mod ranges;
 mod recovery;
+mod reporter;
 mod scope;
 mod section;
+mod statement_extent;
 pub mod suggest;
 mod suppressed_names;
 mod swar;
@@ -32,10 +45,11 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Limits, Module};
 
-/// What reading a source gives: always a module, and what is wrong with the text.
+/// The result of parsing: always a module, and what is wrong with the text.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Parsed {
-    /// Everything that was read, every byte of it.
+    /// Everything that was parsed, every byte of it.
     pub module: Module,
     /// What is wrong, in the order of the source.
     pub diagnostics: Vec<Diagnostic>,
@@ -43,25 +57,91 @@ pub struct Parsed {
 
 impl Parsed {
     /// Whether there is an error (warnings do not count).
+    #[must_use]
     pub fn has_errors(&self) -> bool {
         self.diagnostics
             .iter()
             .any(|d| d.severity == ptx_ir::Severity::Error)
     }
+
+    /// The module, if there are only warnings.
+    ///
+    /// # Errors
+    ///
+    /// All diagnostics, warnings included, if at least one is an error.
+    ///
+    /// ```
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_90\n").into_result()?;
+    /// assert!(module.functions().is_empty());
+    /// assert!(ptx_parse::parse(b".version 8.0").into_result().is_err());
+    /// # Ok::<(), ptx_parse::ParseError>(())
+    /// ```
+    pub fn into_result(self) -> Result<Module, ParseError> {
+        if self.has_errors() {
+            Err(ParseError {
+                diagnostics: self.diagnostics,
+            })
+        } else {
+            Ok(self.module)
+        }
+    }
 }
 
-/// Reads a module. Never fails and never panics: what is not PTX becomes opaque statements and
+/// The diagnostics of a source with at least one error.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ParseError {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl ParseError {
+    /// All diagnostics in the order of the source, warnings included.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// All diagnostics in the order of the source, warnings included.
+    #[must_use]
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
+}
+
+/// The first error, and how many others there are.
+impl core::fmt::Display for ParseError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let mut errors = self
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == ptx_ir::Severity::Error);
+        if let Some(first) = errors.next() {
+            write!(f, "{first}")?;
+        }
+        match errors.count() {
+            0 => Ok(()),
+            1 => f.write_str(" (and 1 more error)"),
+            n => write!(f, " (and {n} more errors)"),
+        }
+    }
+}
+
+impl core::error::Error for ParseError {}
+
+/// Parses a module. Never fails and never panics: what is not PTX becomes opaque statements and
 /// diagnostics.
+#[must_use]
 pub fn parse(source: &[u8]) -> Parsed {
     parse_shared(Arc::from(source), &Limits::default())
 }
 
 /// [`parse`] for text.
+#[must_use]
 pub fn parse_str(source: &str) -> Parsed {
     parse(source.as_bytes())
 }
 
-/// [`parse`] for a source that is already shared, which spares a copy, with limits of your own.
+/// [`parse`] for a source that is already shared, which saves a copy, with custom limits.
+#[must_use]
 pub fn parse_shared(source: Arc<[u8]>, limits: &Limits) -> Parsed {
     let text = source.clone();
     let mut parser = parser::Parser::new(&text, source, *limits);
@@ -70,5 +150,9 @@ pub fn parse_shared(source: Arc<[u8]>, limits: &Limits) -> Parsed {
     } else {
         parser.module();
     }
-    parser.finish()
+    let (module, diagnostics) = parser.finish();
+    Parsed {
+        module,
+        diagnostics,
+    }
 }

@@ -2,147 +2,151 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
 use ptx_ir::lex::Lexer;
 use ptx_ir::lex::scan::{class, is};
-use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Opaque, Operand, Severity, Span, StmtSpan};
-use ptx_isa::{Directive, DirectivePosition, PtxVersion, StateSpace, Target, TargetOption};
+use ptx_ir::raw::RawModule;
+use ptx_ir::{Code, Diagnostic, DirectiveStmt, Item, Linkage, Operand, Severity, Span};
+use ptx_isa::{Directive, DirectivePosition, StateSpace};
 
-use crate::parser::{ParseResult, Parser};
-
-/// What the header has so far: directives stand in this order.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum HeaderState {
-    Empty,
-    Version,
-    Target,
-    AddressSize,
-    Closed,
-}
+use crate::cursor::ParseResult;
+use crate::header_state::HeaderPart;
+use crate::output::Level;
+use crate::parser::Parser;
+use crate::statement_extent::{begins_declaration, lacks_name, statement_end};
 
 impl Parser<'_> {
-    /// Reads the whole source.
+    /// Parses the whole source.
     pub(crate) fn module(&mut self) {
         self.byte_order_mark();
         loop {
-            self.blanks();
-            if self.trivia.unterminated.is_some() {
+            self.cursor.skip_trivia();
+            if self.cursor.trivia.unterminated.is_some() {
                 self.unterminated_comment();
             }
-            self.trivia.comment = false;
-            if self.at_end() {
+            self.cursor.trivia.comment = false;
+            if self.cursor.at_end() {
                 break;
             }
             self.item();
         }
-        if self.header < HeaderState::Target && !self.header_reported {
-            self.missing_header(self.src.len());
+        if self.header.state < HeaderPart::Target && !self.header.reported {
+            self.missing_header(self.cursor.src.len());
         }
     }
 
     fn byte_order_mark(&mut self) {
-        if self.src.starts_with(b"\xEF\xBB\xBF") {
-            self.pos = 3;
-            let message = String::from("the text begins with a byte order mark");
-            let d = self.error(Code::ByteOrderMark, 0, 3, message);
+        if self.cursor.src.starts_with(b"\xEF\xBB\xBF") {
+            self.cursor.pos = 3;
+            let message = "expected ASCII text, found a byte order mark";
+            let d = self.cursor.error(Code::ByteOrderMark, 0, 3, message);
             self.report(d.with_help("save the file as ASCII without it"));
         }
     }
 
     fn item(&mut self) {
-        let start = self.pos;
-        let header = self.header;
-        let step = match self.peek() {
+        let start = self.cursor.pos;
+        let header = self.header.state;
+        let result = match self.cursor.peek() {
             b'.' => self.item_directive(start),
             b';' => {
-                let before = self.module.items.values().next_back();
-                let before = match before {
-                    Some(Item::Directive(id)) => Some(self.module.directives[*id].directive),
-                    _ => None,
-                };
-                self.lone_semicolon(before);
-                self.header_reported |= self.header < HeaderState::Target;
-                self.opaque_item(start, self.pos);
+                self.empty_item(start);
                 Ok(())
             }
             b'}' => {
-                let message = String::from("this `}` closes nothing");
-                Err(self.error(Code::StrayBrace, start, start + 1, message))
+                let message = "expected a directive, found a `}` without its `{`";
+                Err(self
+                    .cursor
+                    .error(Code::StrayBrace, start, start + 1, message))
             }
-            b'{' if self.header < HeaderState::Target || self.is_before_item() => {
-                Err(self.unexpected("a directive"))
+            b'{' if header < HeaderPart::Target || self.is_before_item() => {
+                Err(self.cursor.unexpected("a directive"))
             }
             b'{' => {
-                if !self.trouble.is_adrift() {
-                    let d = self.unexpected("a directive before the block");
+                if !self.reporter.cascade.is_desynced() {
+                    let d = self.cursor.unexpected("a directive before the block");
                     self.report(*d);
                 }
-                self.trouble.brace_mismatch();
+                self.reporter.cascade.brace_mismatch();
                 self.headless_function(start);
                 Ok(())
             }
-            b'@' if self.directive_here_at() => self.item_directive(start),
-            b if is(b, class::START) && self.header >= HeaderState::Target => {
+            b'@' if self.at_dwarf() => self.item_directive(start),
+            b if is(b, class::START) && header >= HeaderPart::Target => {
                 Err(self.outside_function())
             }
-            _ => Err(self.unexpected("a directive")),
+            _ => Err(self.cursor.unexpected("a directive")),
         };
-        if let Err(d) = step {
-            // The header may still go on behind it.
-            if header >= HeaderState::Target {
-                self.header = header;
+        if let Err(d) = result {
+            // The header may still continue after it.
+            if header >= HeaderPart::Target {
+                self.header.state = header;
             }
-            self.fail_item(start, *d);
+            self.fail_item(start, d);
             return;
         }
-        match self.module.items.values().next_back() {
+        let cascade = &mut self.reporter.cascade;
+        match self.out.module.item_table().values().next_back() {
             Some(&Item::Function(f)) => {
-                let declared = self.module.body(f).is_none();
-                self.trouble.end_item(declared);
+                let declared = self.out.module.body(f).is_none();
+                cascade.item_ended(declared);
             }
-            Some(Item::Section(_)) => self.trouble.end_item(false),
+            Some(Item::Section(_)) => cascade.item_ended(false),
             _ => {}
         }
     }
 
-    /// An item that begins at `start` cannot be understood. What drifts at module level behind such
-    /// an item, or behind a `}` too many, mostly belongs to it and is not reported again.
     #[cold]
-    fn fail_item(&mut self, start: usize, d: Diagnostic) {
-        if self.header >= HeaderState::Target && self.empty_declaration(start) {
-            self.scratch.clear();
-            self.header = HeaderState::Closed;
-            return self.opaque_item(start, self.last);
+    fn empty_item(&mut self, start: usize) {
+        let before = match self.out.module.item_table().values().next_back() {
+            Some(Item::Directive(id)) => Some(self.out.module.directives()[*id].directive),
+            _ => None,
+        };
+        self.lone_semicolon(before);
+        self.header.reported |= self.header.state < HeaderPart::Target;
+        self.opaque_item(start, self.cursor.pos);
+    }
+
+    /// An item that begins at `start` cannot be parsed. What follows such an item at module level, or
+    /// a `}` without its `{`, mostly belongs to it and is not reported again.
+    #[cold]
+    fn fail_item(&mut self, start: usize, d: Box<Diagnostic>) {
+        if self.header.state >= HeaderPart::Target && self.empty_declaration(start) {
+            self.out.scratch.clear();
+            self.header.state = HeaderPart::Closed;
+            return self.opaque_item(start, self.cursor.last);
         }
+        let src = self.cursor.src;
         let at = d.span.start as usize;
-        let drifting = d.code.number() < Code::UndefinedName.number();
+        let syntax = d.code.number() < Code::UndefinedName.number();
         let error = d.severity == Severity::Error;
-        let no_header = self.header == HeaderState::Empty && !self.header_reported;
+        let no_header = self.header.state == HeaderPart::Empty && !self.header.reported;
         if no_header && d.code == Code::UnexpectedToken {
             self.missing_header(start);
-        } else if !(drifting && self.is_cascading(start)) {
-            self.report(d);
+        } else if !(syntax && self.is_cascading(start)) {
+            self.report(*d);
         }
         // What is missing in the header is most likely this.
-        self.header_reported |= error && self.header < HeaderState::Target;
-        self.trouble.desync();
-        self.scratch.clear();
-        let end = match self.src[start] {
+        self.header.reported |= error && self.header.state < HeaderPart::Target;
+        self.reporter.cascade.desync();
+        self.out.scratch.clear();
+        let end = match src[start] {
             b'{' => start + 1,
-            _ => self.statement_end(start),
+            _ => statement_end(src, start),
         };
-        self.excuse_names(start, end);
-        if self.lacks_name(start, if at > start { at } else { end }) {
-            self.note_lost_decl(false);
+        self.suppress_names(start, end);
+        let named = if at > start { at } else { end };
+        if lacks_name(&src[start..named]) {
+            self.lost_declaration(Level::Module);
         }
-        self.trouble.poison(end);
+        self.reporter.cascade.poison(end);
         self.opaque_item(start, end);
     }
 
-    /// Whether what follows the brace here stands at module level only: the brace is one too many.
+    /// Whether what follows the brace here is allowed at module level only: the brace should not be
+    /// there.
     #[cold]
     fn is_before_item(&self) -> bool {
-        let rest = &self.src[self.pos + 1..];
+        let rest = &self.cursor.src[self.cursor.pos + 1..];
         let next = Lexer::fragment(rest).find(|t| !t.kind.is_trivia());
         let directive = next.and_then(|t| Directive::from_text(t.span.of(rest)));
         directive.is_some_and(|d| {
@@ -151,86 +155,79 @@ impl Parser<'_> {
     }
 
     /// `@@DWARF` is the one directive without a dot.
-    fn directive_here_at(&self) -> bool {
-        self.src[self.pos..].starts_with(Directive::Dwarf.text().as_bytes())
+    fn at_dwarf(&self) -> bool {
+        self.cursor.src[self.cursor.pos..].starts_with(Directive::Dwarf.text().as_bytes())
     }
 
     #[cold]
     fn outside_function(&mut self) -> Box<Diagnostic> {
-        let (end, found) = self.found();
-        let message = format!("expected a directive, found {found}: statements stand in functions");
-        self.error(Code::UnexpectedToken, self.pos, end, message)
+        let (end, found) = self.cursor.found();
+        let message = format!("expected a directive outside of functions, found {found}");
+        let start = self.cursor.pos;
+        self.cursor
+            .error(Code::UnexpectedToken, start, end, message)
     }
 
-    pub(crate) fn opaque_item(&mut self, start: usize, end: usize) {
-        self.pos = end;
-        self.last = end;
+    fn opaque_item(&mut self, start: usize, end: usize) {
+        self.cursor.pos = end;
+        self.cursor.last = end;
         let mentions = self.mentions(start, end);
-        let id = self.module.opaques.push(Opaque { mentions });
-        let origin = StmtSpan::new(Span::at(start, end), false);
-        self.module.push_item(Item::Opaque(id), origin);
+        self.out.push_opaque_item(mentions, start, end);
+    }
+
+    /// The section at `start` cannot be parsed and ends at `end`.
+    #[cold]
+    pub(crate) fn opaque_section(&mut self, start: usize, end: usize) {
+        self.reporter.cascade.desync();
+        self.opaque_item(start, end);
     }
 
     fn item_directive(&mut self, start: usize) -> ParseResult<()> {
-        if self.directive_here_at() {
+        if self.at_dwarf() {
             let text = Directive::Dwarf.text();
-            let message = format!("`{text}` is refused since PTX 2.0");
-            let mut d = self.error(Code::MisplacedDirective, start, start + text.len(), message);
-            d.help = Some(String::from("use `.section`"));
-            return Err(d);
+            let message = format!("expected `.section`, found `{text}`, which PTX 2.0 removed");
+            let end = start + text.len();
+            return Err(self
+                .cursor
+                .error(Code::MisplacedDirective, start, end, message));
         }
         let Some(directive) = self.directive_here() else {
             return Err(self.wrong_directive("at module level"));
         };
-        match directive {
-            Directive::Version | Directive::Target | Directive::AddressSize => {
-                self.take(directive.text().len());
-                let step = self.directive_args(directive);
-                self.header_place(directive, start);
-                let stmt = step?;
-                self.header_value(stmt, start);
-                self.push_directive(stmt, start);
-                return Ok(());
-            }
-            _ => {}
+        if let Directive::Version | Directive::Target | Directive::AddressSize = directive {
+            self.cursor.advance(directive.text().len());
+            let args = self.directive_args(directive);
+            self.check_header_order(directive, start);
+            let stmt = args?;
+            self.header_directive(stmt, start);
+            self.push_directive(stmt, start);
+            return Ok(());
         }
-        if self.header < HeaderState::Target && !self.header_reported {
+        if self.header.state < HeaderPart::Target && !self.header.reported {
             self.missing_header(start);
         }
-        self.header = HeaderState::Closed;
+        self.header.state = HeaderPart::Closed;
         match directive {
             Directive::Entry | Directive::Func => {
                 self.function(start);
                 Ok(())
             }
             Directive::Section => {
-                self.take(directive.text().len());
+                self.cursor.advance(directive.text().len());
                 self.section(start);
                 Ok(())
             }
-            _ if ptx_ir::Linkage::from_directive(directive).is_some() && self.is_function() => {
+            _ if Linkage::from_directive(directive).is_some() && self.is_function() => {
                 self.function(start);
                 Ok(())
             }
-            _ if Self::begins_declaration(directive) => {
-                let id = self.declaration()?;
-                if self.trouble.is_adrift()
-                    && self.module.declarations.decls[id].space == StateSpace::Reg
-                {
-                    // Registers stand in functions: these lost theirs.
-                    self.opaque_item(start, self.last);
-                    return Ok(());
-                }
-                let origin = StmtSpan::new(Span::at(start, self.last), self.trivia.comment);
-                self.module.push_item(Item::Decl(id), origin);
-                Ok(())
-            }
+            _ if begins_declaration(directive) => self.item_declaration(start),
             _ if directive.is_allowed_in(DirectivePosition::Module) => {
-                self.take(directive.text().len());
+                self.cursor.advance(directive.text().len());
                 let stmt = self.directive_args(directive)?;
                 self.end_directive(directive)?;
                 if directive == Directive::Alias {
-                    self.alias(stmt);
+                    self.check_alias(stmt);
                 }
                 self.push_directive(stmt, start);
                 Ok(())
@@ -239,176 +236,60 @@ impl Parser<'_> {
         }
     }
 
+    fn item_declaration(&mut self, start: usize) -> ParseResult<()> {
+        let id = self.declaration()?;
+        let (end, comments) = (self.cursor.last, self.cursor.trivia.comment);
+        let space = self.out.module.declarations().decls[id].space;
+        if self.reporter.cascade.is_desynced() && space == StateSpace::Reg {
+            // Registers are declared in functions: the header of this one was not parsed.
+            self.opaque_item(start, end);
+        } else {
+            self.out.push_item(Item::Decl(id), start, end, comments);
+        }
+        Ok(())
+    }
+
     fn push_directive(&mut self, stmt: DirectiveStmt, start: usize) {
-        let id = self.module.directives.push(stmt);
-        let origin = StmtSpan::new(Span::at(start, self.last), self.trivia.comment);
-        self.module.push_item(Item::Directive(id), origin);
+        let id = self.out.module.directives_mut().push(stmt);
+        let (end, comments) = (self.cursor.last, self.cursor.trivia.comment);
+        self.out.push_item(Item::Directive(id), start, end, comments);
     }
 
     /// Whether a function follows the linkage that begins here.
     fn is_function(&mut self) -> bool {
-        let mark = (self.pos, self.trivia);
+        let start = self.cursor.checkpoint();
         let mut function = false;
-        while let Some(word) = self.dot_word() {
+        while let Some(word) = self.cursor.dot_word() {
             match Directive::from_text(word) {
                 Some(Directive::Entry | Directive::Func) => {
                     function = true;
                     break;
                 }
-                Some(d) if ptx_ir::Linkage::from_directive(d).is_some() => self.pos += word.len(),
+                Some(d) if Linkage::from_directive(d).is_some() => self.cursor.pos += word.len(),
                 _ => break,
             }
         }
-        (self.pos, self.trivia) = mark;
+        self.cursor.reset(start);
         function
     }
 
     /// Both names of an alias have to be declared.
-    fn alias(&mut self, stmt: DirectiveStmt) {
+    fn check_alias(&mut self, stmt: DirectiveStmt) {
+        let end = self.cursor.last;
         for i in 0..stmt.args.len() as u32 {
-            if let Operand::Name(name) = self.module.pool.get(stmt.args.at(i)) {
-                let text = self.module.name(name);
-                if self.is_excused(text.as_bytes()) {
-                    continue;
-                }
-                let span = self.src[..self.last]
-                    .windows(text.len().max(1))
-                    .rposition(|w| w == text.as_bytes())
-                    .map_or(Span::at(self.last, self.last), |at| {
-                        Span::at(at, at + text.len())
-                    });
-                let message = format!("nothing declares `{text}` before this alias");
-                self.report(Diagnostic::error(Code::UndefinedName, span, message));
-            }
-        }
-    }
-
-    // --- the header ---
-
-    #[cold]
-    fn missing_header(&mut self, at: usize) {
-        let (code, directive, example) = match self.header {
-            HeaderState::Empty => (Code::MissingVersion, Directive::Version, "8.0"),
-            _ => (Code::MissingTarget, Directive::Target, "sm_90"),
-        };
-        let end = if at < self.src.len() {
-            self.token_end().max(at + 1)
-        } else {
-            at
-        };
-        let message = format!("`{directive}` is missing before this");
-        let d = Diagnostic::error(code, Span::at(at, end.min(self.src.len())), message);
-        self.report(d.with_help(format!(
-            "a module begins with `.version`, then `.target`: add `{directive} {example}`"
-        )));
-        // The rest of the header is judged as if it had been there.
-        self.header = HeaderState::Target.min(match self.header {
-            HeaderState::Empty => HeaderState::Version,
-            _ => HeaderState::Target,
-        });
-        self.header_reported = true;
-    }
-
-    /// Checks that a header directive stands where it belongs.
-    fn header_place(&mut self, directive: Directive, start: usize) {
-        let place = match directive {
-            Directive::Version => HeaderState::Version,
-            Directive::Target => HeaderState::Target,
-            _ => HeaderState::AddressSize,
-        };
-        if place as u8 > self.header as u8 + 1 && place <= HeaderState::AddressSize {
-            let optional = place == HeaderState::AddressSize && self.header == HeaderState::Target;
-            if !optional {
-                if !self.header_reported {
-                    self.missing_header(start);
-                }
-                self.header = self.header.max(place);
-                return;
-            }
-        }
-        // A `.target` may be repeated right behind the first.
-        let again = place == HeaderState::Target && self.header == HeaderState::Target;
-        if place <= self.header && !again && !self.header_reported {
-            let message = format!("`{directive}` does not belong here");
-            let d = self.error(Code::MisplacedHeader, start, self.last, message);
-            self.report(d.with_help(
-                "`.version`, `.target`, `.address_size` stand once, in this order, before everything else",
-            ));
-        }
-        self.header = self.header.max(place);
-    }
-
-    fn header_value(&mut self, stmt: DirectiveStmt, start: usize) {
-        match stmt.directive {
-            Directive::Version => self.version(stmt, start),
-            Directive::Target => self.target(stmt, start),
-            _ => self.address_size(stmt, start),
-        }
-    }
-
-    fn version(&mut self, stmt: DirectiveStmt, start: usize) {
-        let number = |i| match self.module.pool.get(stmt.args.at(i)) {
-            Operand::Small(n) => u8::try_from(n).unwrap_or(u8::MAX),
-            _ => u8::MAX,
-        };
-        let version = PtxVersion::new(number(0), number(1));
-        self.module.header.version.get_or_insert(version);
-        let text = String::from_utf8_lossy(&self.src[start..self.last]).into_owned();
-        if !version.is_known() {
-            let message = format!("`{text}` names a PTX version that does not exist");
-            let d = self.error(Code::UnknownVersion, start, self.last, message);
-            self.report(d.with_help(format!(
-                "the newest known version is {}",
-                PtxVersion::NEWEST
-            )));
-        } else if !version.is_judged() {
-            self.unknown = Severity::Warning;
-            let message = format!(
-                "`{text}` is newer than {}, up to which PTX is known whole",
-                PtxVersion::CURRENT
-            );
-            let d = Diagnostic::warning(Code::NewerVersion, Span::at(start, self.last), message);
-            self.report(d.with_help("words that are not known are warnings under this version"));
-        }
-    }
-
-    fn target(&mut self, stmt: DirectiveStmt, start: usize) {
-        for i in 0..stmt.args.len() as u32 {
-            let Operand::Name(name) = self.module.pool.get(stmt.args.at(i)) else {
+            let Operand::Name(name) = self.out.module.pool().get(stmt.args.at(i)) else {
                 continue;
             };
-            let text = self.module.name(name);
-            match Target::from_name(text.as_bytes()) {
-                Some(target) => {
-                    self.module.header.target.get_or_insert(target);
-                }
-                None if TargetOption::from_text(text.as_bytes()).is_some() => {}
-                None => {
-                    let at = self.src[start..self.last]
-                        .windows(text.len())
-                        .position(|w| w == text.as_bytes())
-                        .map_or(start, |i| start + i);
-                    let message = format!("`{text}` is no target of PTX");
-                    let mut d = self.error(Code::UnknownTarget, at, at + text.len(), message);
-                    d.severity = self.unknown;
-                    d.help = Some(String::from(
-                        "targets are `sm_75`, `sm_90a`, `sm_100f` and their like; options are `texmode_unified`, `texmode_independent`, `debug`, `map_f64_to_f32`",
-                    ));
-                    self.report(*d);
-                }
+            let text = self.out.module.name(name);
+            if self.suppressed.contains(text.as_bytes()) {
+                continue;
             }
-        }
-    }
-
-    fn address_size(&mut self, stmt: DirectiveStmt, start: usize) {
-        match self.module.pool.get(stmt.args.at(0)) {
-            Operand::Small(n @ (32 | 64)) => {
-                self.module.header.address_size.get_or_insert(n as u8);
-            }
-            _ => {
-                let message = String::from("the address size is 32 or 64");
-                self.report(*self.error(Code::BadAddressSize, start, self.last, message));
-            }
+            let span = self.cursor.src[..end]
+                .windows(text.len().max(1))
+                .rposition(|w| w == text.as_bytes())
+                .map_or(Span::at(end, end), |at| Span::at(at, at + text.len()));
+            let message = format!("undeclared name `{text}` in an alias");
+            self.report(Diagnostic::error(Code::UndefinedName, span, message));
         }
     }
 }

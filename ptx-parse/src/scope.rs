@@ -1,33 +1,27 @@
-//! Names in scope: what a spelling stands for at a place of the text.
+//! Names in scope: what a spelling means at a point of the text.
 //!
 //! One name space per scope holds registers, variables, parameters, functions and labels; inner
-//! scopes shadow outer ones. A name is settled where it is mentioned if something visible has it;
-//! only labels are found later, up to the end of their scope (see [`forward`](crate::forward)).
+//! scopes shadow outer ones. A name is resolved where it is used if a visible declaration has it;
+//! only labels are found later, up to the end of their scope (see [`labels`](crate::labels)).
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use ptx_ir::{LabelId, NameId, RegDeclId, RegId, SymbolId, VarId};
+use ptx_ir::{LabelId, NameId, RegId, ScopeId, SymbolId, VarId};
 
-/// What a plain name stands for.
+use crate::labels::PendingLabels;
+use crate::ranges::{RangeKind, Ranges};
+
+/// What a plain name means.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
     Reg(RegId),
     Var(VarId),
     Symbol(SymbolId),
-    /// A label that is set, or only mentioned so far.
+    /// A label that is defined, or only used so far.
     Label {
         id: LabelId,
-        set: bool,
+        defined: bool,
     },
-}
-
-/// What the numbered names of a range stand for.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum RangeKind {
-    Reg(RegDeclId),
-    /// The first variable of the range, which tells name, space and scope.
-    Var(VarId),
-    Symbol(SymbolId),
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -35,108 +29,80 @@ pub(crate) struct Binding {
     pub(crate) name: NameId,
     pub(crate) meaning: Meaning,
     pub(crate) depth: u32,
-    /// Where the name stands in its declaration.
+    /// The offset of the name in its declaration.
     pub(crate) at: u32,
     /// The binding of the same name that this one shadows, + 1.
     shadowed: u32,
 }
 
-#[derive(Clone, Debug)]
-pub(crate) struct Range {
-    key: u64,
-    /// The name before the number, for those that do not fit a key.
-    pub(crate) name: NameId,
-    pub(crate) kind: RangeKind,
-    pub(crate) count: u32,
-    pub(crate) depth: u32,
-    /// The id given to each number mentioned, + 1.
-    ids: Vec<u32>,
-    /// Ids of numbers too large for `ids`.
-    sparse: BTreeMap<u32, u32>,
-    /// Whether a plain name may be spelled like a member, and has to be looked for.
-    pub(crate) ambiguous: bool,
-    /// The range with the same key around this one, + 1.
-    outer: u32,
-    /// The nearest of them with more members, + 1.
-    larger: u32,
+impl Binding {
+    /// A label that is used and not defined so far.
+    pub(crate) fn undefined_label(&self) -> Option<LabelId> {
+        match self.meaning {
+            Meaning::Label { id, defined: false } => Some(id),
+            _ => None,
+        }
+    }
 }
 
-/// Numbers below this index a table; larger ones do so only where the table is half full.
-const DENSE: u32 = 1 << 16;
-
-#[derive(Default)]
-pub(crate) struct Names {
+pub(crate) struct Scopes {
     /// By name: its innermost binding, + 1.
     visible: Vec<u32>,
     bindings: Vec<Binding>,
-    /// The innermost ranges stand last.
-    ranges: Vec<Range>,
-    /// By key: the innermost range, + 1.
-    by_key: BTreeMap<u64, u32>,
-    /// By hash of the key: a range, + 1. A hint, checked against the range.
-    hints: [u16; 32],
-    /// Tables of closed ranges, to be used again.
-    spare: Vec<Vec<u32>>,
-    /// Keys of the plain names, other than labels, that end in a digit: of the module and of the
-    /// function.
-    numbered: [BTreeSet<(u64, NameId)>; 2],
-    /// How many open ranges have a prefix too long for an exact key.
-    long_ranges: u32,
     /// Open scopes: how many bindings and ranges there were before each.
-    scopes: Vec<(u32, u32)>,
+    open: Vec<(u32, u32)>,
+    /// The plain names, other than labels, that end in a digit, by the key of their prefix: of the
+    /// module and of the function.
+    numbered: [BTreeSet<(u64, NameId)>; 2],
+    /// Names of a function body that the rest of the module sees as well.
+    exported: Vec<(NameId, SymbolId, usize)>,
+    pub(crate) ranges: Ranges,
+    pub(crate) labels: PendingLabels,
+    /// The scope of the body that statements are in.
+    pub(crate) current: ScopeId,
 }
 
-/// Prefixes up to this length have an exact key.
-pub(crate) const SHORT: usize = 7;
+/// The scope of a function itself.
+pub(crate) const OUTERMOST: ScopeId = ScopeId::new(0);
 
-/// The name before a number as one word: its bytes if there are at most seven, else a hash. The
-/// length is in the top byte.
-#[inline(always)]
-pub(crate) fn prefix_key(src: &[u8], start: usize, len: usize) -> u64 {
-    if len > SHORT {
-        return long_key(&src[start..start + len]);
+impl Default for Scopes {
+    fn default() -> Self {
+        Self {
+            visible: Vec::new(),
+            bindings: Vec::new(),
+            open: Vec::new(),
+            numbered: Default::default(),
+            exported: Vec::new(),
+            ranges: Ranges::default(),
+            labels: PendingLabels::default(),
+            current: OUTERMOST,
+        }
     }
-    let word = match src.get(start..).and_then(|s| s.first_chunk::<8>()) {
-        Some(chunk) => u64::from_le_bytes(*chunk) & ((1 << (8 * len)) - 1),
-        None => src[start..start + len]
-            .iter()
-            .rev()
-            .fold(0, |word, &b| word << 8 | b as u64),
-    };
-    word | (len as u64) << 56
 }
 
-#[inline(never)]
-fn long_key(prefix: &[u8]) -> u64 {
-    let step = |h: u64, &b: &u8| (h ^ b as u64).wrapping_mul(0x100_0000_01B3);
-    prefix.iter().fold(0xCBF2_9CE4_8422_2325, step) | 0xFF << 56
-}
-
-#[inline(always)]
-fn slot(key: u64) -> usize {
-    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 59) as usize
-}
-
-impl Names {
-    /// How deep the current scope is; 0 is the module.
+impl Scopes {
+    /// The depth of the current scope; 0 is the module.
     pub(crate) fn depth(&self) -> u32 {
-        self.scopes.len() as u32
+        self.open.len() as u32
     }
 
     pub(crate) fn open_scope(&mut self) {
-        self.scopes
+        self.open
             .push((self.bindings.len() as u32, self.ranges.len() as u32));
     }
 
-    /// The bindings of the current scope.
-    pub(crate) fn scope_bindings(&self) -> &[Binding] {
-        let first = self.scopes.last().map_or(0, |s| s.0);
-        &self.bindings[first as usize..]
+    /// The labels of the current scope that are used and not defined.
+    pub(crate) fn undefined_labels(&self) -> Vec<(NameId, LabelId, u32)> {
+        let first = self.open.last().map_or(0, |s| s.0);
+        self.bindings[first as usize..]
+            .iter()
+            .filter_map(|b| Some((b.name, b.undefined_label()?, b.at)))
+            .collect()
     }
 
     /// Forgets the names of the current scope.
     pub(crate) fn close_scope(&mut self) {
-        let Some((bindings, ranges)) = self.scopes.pop() else {
+        let Some((bindings, ranges)) = self.open.pop() else {
             return;
         };
         while self.bindings.len() > bindings as usize {
@@ -144,19 +110,8 @@ impl Names {
                 self.visible[b.name.as_u32() as usize] = b.shadowed;
             }
         }
-        if self.ranges.len() > ranges as usize {
-            while self.ranges.len() > ranges as usize {
-                let Some(mut range) = self.ranges.pop() else {
-                    break;
-                };
-                self.long_ranges -= (range.key >> 56 == 0xFF) as u32;
-                self.by_key.insert(range.key, range.outer);
-                range.ids.clear();
-                self.spare.push(range.ids);
-            }
-            self.hints = [0; 32];
-        }
-        if self.scopes.is_empty() {
+        self.ranges.truncate(ranges as usize);
+        if self.open.is_empty() {
             self.numbered[1].clear();
         }
     }
@@ -171,7 +126,7 @@ impl Names {
     }
 
     /// The binding of `name` in the scope at `depth`.
-    pub(crate) fn find_outward(&self, name: NameId, depth: u32) -> Option<&Binding> {
+    pub(crate) fn find_at(&self, name: NameId, depth: u32) -> Option<&Binding> {
         let mut binding = self.find(name)?;
         while binding.depth > depth {
             binding = self
@@ -194,12 +149,12 @@ impl Names {
             .filter(|b| b.depth == depth)
     }
 
-    /// Makes `name` mean something in the current scope.
+    /// Gives `name` a meaning in the current scope.
     pub(crate) fn bind(&mut self, name: NameId, meaning: Meaning, at: usize) {
         let index = name.as_u32() as usize;
         if index >= self.visible.len() {
-            let room = (index + 1).next_power_of_two().max(64);
-            self.visible.resize(room, 0);
+            let len = (index + 1).next_power_of_two().max(64);
+            self.visible.resize(len, 0);
         }
         let shadowed = self.visible[index];
         let depth = self.depth();
@@ -213,21 +168,22 @@ impl Names {
         self.visible[index] = self.bindings.len() as u32;
     }
 
-    /// Notes that a plain name of the current scope ends in a number behind the prefix of `key`.
-    pub(crate) fn note_numbered(&mut self, key: u64, name: NameId) {
-        let level = !self.scopes.is_empty() as usize;
-        self.numbered[level].insert((key, name));
-        let mut next = self.by_key.get(&key).copied().unwrap_or(0);
-        while let Some(range) = self.ranges.get_mut((next as usize).wrapping_sub(1)) {
-            if range.ambiguous {
-                break;
-            }
-            range.ambiguous = true;
-            next = range.outer;
-        }
+    /// Gives the members of a range a meaning in the current scope.
+    pub(crate) fn bind_range(&mut self, key: u64, name: NameId, kind: RangeKind, count: u32) {
+        let ambiguous = self.numbered(key).next().is_some();
+        let depth = self.depth();
+        self.ranges
+            .declare(key, name, kind, count, depth, ambiguous);
     }
 
-    /// The plain names with this prefix and a number behind it, of the module and the function.
+    /// A plain name of the current scope ends in a number after the prefix of `key`.
+    pub(crate) fn note_numbered(&mut self, key: u64, name: NameId) {
+        let level = usize::from(!self.open.is_empty());
+        self.numbered[level].insert((key, name));
+        self.ranges.mark_ambiguous(key);
+    }
+
+    /// The plain names with this prefix and a number after it, of the module and the function.
     pub(crate) fn numbered(&self, key: u64) -> impl Iterator<Item = NameId> + '_ {
         let all = (key, NameId::new(0))..=(key, NameId::new(u32::MAX));
         self.numbered
@@ -236,114 +192,17 @@ impl Names {
             .map(|&(_, name)| name)
     }
 
-    /// Makes the numbered names of a range mean something in the current scope.
-    pub(crate) fn bind_range(&mut self, key: u64, name: NameId, kind: RangeKind, count: u32) {
-        let (depth, ids) = (self.depth(), self.spare.pop().unwrap_or_default());
-        let contested = self.numbered(key).next().is_some();
-        let index = self.ranges.len() as u32 + 1;
-        let outer = self.by_key.insert(key, index).unwrap_or(0);
-        let mut larger = outer;
-        while let Some(range) = self.ranges.get((larger as usize).wrapping_sub(1)) {
-            if range.count > count {
-                break;
+    /// A function declared in a body is a name of the module from the end of the body on.
+    pub(crate) fn export(&mut self, name: NameId, symbol: SymbolId, at: usize) {
+        self.exported.push((name, symbol, at));
+    }
+
+    /// Binds what the body that ended has [exported](Self::export).
+    pub(crate) fn bind_exported(&mut self) {
+        for (name, symbol, at) in core::mem::take(&mut self.exported) {
+            if self.find(name).is_none() {
+                self.bind(name, Meaning::Symbol(symbol), at);
             }
-            larger = range.larger;
         }
-        self.ranges.push(Range {
-            key,
-            name,
-            kind,
-            count,
-            depth,
-            ids,
-            sparse: BTreeMap::new(),
-            ambiguous: contested,
-            outer,
-            larger,
-        });
-        self.long_ranges += (key >> 56 == 0xFF) as u32;
-        self.hints[slot(key)] = self.ranges.len().min(u16::MAX as usize) as u16;
-    }
-
-    /// Whether a range with a long prefix is open.
-    #[inline(always)]
-    pub(crate) fn has_long_ranges(&self) -> bool {
-        self.long_ranges > 0
-    }
-
-    /// The innermost range with this short key, if it is the one seen last in its slot.
-    #[inline(always)]
-    pub(crate) fn hinted_range(&self, key: u64) -> Option<usize> {
-        let index = (self.hints[slot(key)] as usize).wrapping_sub(1);
-        (self.ranges.get(index)?.key == key).then_some(index)
-    }
-
-    /// The innermost range with this key. A long prefix has to be compared as well.
-    #[inline(always)]
-    pub(crate) fn find_range(&mut self, key: u64) -> Option<usize> {
-        let hint = self.hints[slot(key)] as usize;
-        match self.ranges.get(hint.wrapping_sub(1)) {
-            Some(r) if r.key == key => Some(hint - 1),
-            _ => self.search_range(key),
-        }
-    }
-
-    #[inline(never)]
-    fn search_range(&mut self, key: u64) -> Option<usize> {
-        let index = (*self.by_key.get(&key)? as usize).checked_sub(1)?;
-        self.hints[slot(key)] = (index + 1).min(u16::MAX as usize) as u16;
-        Some(index)
-    }
-
-    /// Range `index` and, outward, those with its key that have ever more members.
-    pub(crate) fn ranges_outward(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        core::iter::successors(Some(index), |&i| {
-            (self.ranges.get(i)?.larger as usize).checked_sub(1)
-        })
-    }
-
-    #[inline(always)]
-    pub(crate) fn range(&self, index: usize) -> &Range {
-        &self.ranges[index]
-    }
-
-    /// The id of a member of a range; `make` gives one at its first mention.
-    #[inline(always)]
-    pub(crate) fn member(
-        &mut self,
-        index: usize,
-        number: u32,
-        make: impl FnOnce(RangeKind) -> u32,
-    ) -> (RangeKind, u32) {
-        let range = &mut self.ranges[index];
-        if let Some(&id) = range.ids.get(number as usize)
-            && id != 0
-        {
-            return (range.kind, id - 1);
-        }
-        Self::new_member(range, number, make)
-    }
-
-    #[inline(never)]
-    fn new_member(
-        range: &mut Range,
-        number: u32,
-        make: impl FnOnce(RangeKind) -> u32,
-    ) -> (RangeKind, u32) {
-        if number < DENSE || (number as usize) < range.ids.len() * 2 {
-            if number as usize >= range.ids.len() {
-                let room = (number as usize + 1).max(range.ids.len() * 2);
-                let room = room.max(range.count.min(64) as usize);
-                range.ids.resize(room, 0);
-            }
-            let id = make(range.kind);
-            range.ids[number as usize] = id + 1;
-            return (range.kind, id);
-        }
-        let kind = range.kind;
-        (
-            kind,
-            *range.sparse.entry(number).or_insert_with(|| make(kind)),
-        )
     }
 }

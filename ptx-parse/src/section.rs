@@ -2,57 +2,59 @@
 
 use alloc::vec::Vec;
 use ptx_ir::lex::Lexer;
-use ptx_ir::{Item, Operand, Section, SectionEntry, Span, StmtSpan};
+use ptx_ir::raw::RawModule;
+use ptx_ir::{Item, Operand, Section, SectionEntry};
 use ptx_isa::ScalarType;
 
-use crate::parser::{ParseResult, Parser};
+use crate::cursor::ParseResult;
+use crate::parser::Parser;
 
 impl Parser<'_> {
     /// `.section .name { … }`; the directive is taken, `start` is its dot.
     pub(crate) fn section(&mut self, start: usize) {
         if let Err(d) = self.section_parts(start) {
-            // The whole section stays text, up to its own `}`.
-            self.report_unless_spoiled(start, *d);
-            self.scratch.clear();
+            // The whole section stays text, up to its `}`.
+            self.report_unless_cascading(start, *d);
+            self.out.scratch.clear();
             let end = self.closing_brace();
-            self.trouble.desync();
-            self.opaque_item(start, end);
+            self.opaque_section(start, end);
         }
     }
 
     fn section_parts(&mut self, start: usize) -> ParseResult<()> {
-        let Some(word) = self.dot_word() else {
-            return Err(self.unexpected("the name of a section, such as `.debug_info`"));
+        let Some(word) = self.cursor.dot_word() else {
+            return Err(self.cursor.unexpected("the name of a section, such as `.debug_info`"));
         };
-        let name_start = self.pos;
-        self.take(word.len());
-        let name = self.intern(name_start, self.pos);
-        self.expect(b'{', "`{` before the data of a section")?;
+        let name_start = self.cursor.pos;
+        self.cursor.advance(word.len());
+        let name = self.intern(name_start, self.cursor.pos);
+        self.cursor.expect(b'{', "`{` before the data of a section")?;
         let mut entries: Vec<SectionEntry> = Vec::new();
         self.section_entries(&mut entries)?;
         entries.shrink_to_fit();
-        let id = self.module.sections.push(Section { name, entries });
-        let origin = StmtSpan::new(Span::at(start, self.pos), self.trivia.comment);
-        self.module.push_item(Item::Section(id), origin);
+        let id = self.out.module.sections_mut().push(Section { name, entries });
+        let comments = self.cursor.trivia.comment;
+        self.out
+            .push_item(Item::Section(id), start, self.cursor.pos, comments);
         Ok(())
     }
 
     fn section_entries(&mut self, entries: &mut Vec<SectionEntry>) -> ParseResult<()> {
         loop {
             self.plain_lines(entries);
-            self.blanks();
-            match self.peek() {
+            self.cursor.skip_trivia();
+            match self.cursor.peek() {
                 b'}' => {
-                    self.take(1);
+                    self.cursor.advance(1);
                     return Ok(());
                 }
                 b'.' => self.data(entries)?,
-                _ if self.at_ident() => {
-                    let (a, b) = self.take_ident();
-                    self.expect(b':', "`:` behind a label")?;
+                _ if self.cursor.at_ident() => {
+                    let (a, b) = self.cursor.take_ident();
+                    self.cursor.expect(b':', "`:` after a label")?;
                     entries.push(SectionEntry::Label(self.intern(a, b)));
                 }
-                _ => return Err(self.unexpected("a label, `.b8` to `.b64`, or `}`")),
+                _ => return Err(self.cursor.unexpected("a label, `.b8` to `.b64`, or `}`")),
             }
             if entries.len() == entries.capacity() {
                 entries.reserve_exact((entries.len() / 2).max(256));
@@ -68,7 +70,7 @@ impl Parser<'_> {
         };
         let (ty, first) = (*ty, true);
         let word = ty.text().as_bytes();
-        let mut rest = self.src.get(self.pos..).unwrap_or_default();
+        let mut rest = self.cursor.src.get(self.cursor.pos..).unwrap_or_default();
         if let [b'\n', line @ ..] = rest {
             rest = line;
         }
@@ -78,17 +80,17 @@ impl Parser<'_> {
             };
             entries.push(SectionEntry::Int { ty, first, value });
             rest = tail;
-            self.last = self.src.len() - tail.len() - 1;
-            self.pos = self.last + 1;
+            self.cursor.last = self.cursor.src.len() - tail.len() - 1;
+            self.cursor.pos = self.cursor.last + 1;
         }
     }
 
     /// One past the next `}`, or the end of the source.
     #[cold]
     fn closing_brace(&self) -> usize {
-        let rest = &self.src[self.pos..];
+        let rest = &self.cursor.src[self.cursor.pos..];
         let close = Lexer::fragment(rest).find(|t| t.span.of(rest) == b"}");
-        close.map_or(self.src.len(), |t| self.pos + t.span.end as usize)
+        close.map_or(self.cursor.src.len(), |t| self.cursor.pos + t.span.end as usize)
     }
 
     /// `.b8 1, 2, label`
@@ -97,27 +99,27 @@ impl Parser<'_> {
         let ty = self.datum_type(entries)?;
         let mut first = true;
         loop {
-            self.blanks();
-            let entry = match self.peek() {
+            self.cursor.skip_trivia();
+            let entry = match self.cursor.peek() {
                 b'0'..=b'9' | b'-' => match self.datum()? {
                     Operand::Small(value) => SectionEntry::Int { ty, first, value },
                     other => {
-                        let value = self.module.pool.extend(&[other]).at(0);
+                        let value = self.out.module.pool_mut().extend(&[other]).at(0);
                         SectionEntry::Other { ty, first, value }
                     }
                 },
-                // A label stands alone.
-                _ if !first => return Err(self.unexpected("a whole number")),
+                // A label has a line of its own.
+                _ if !first => return Err(self.cursor.unexpected("a whole number")),
                 _ => {
                     let datum = self.debug_name()?;
-                    let value = self.module.pool.extend(&[datum]).at(0);
+                    let value = self.out.module.pool_mut().extend(&[datum]).at(0);
                     entries.push(SectionEntry::Other { ty, first, value });
                     return Ok(());
                 }
             };
             entries.push(entry);
             first = false;
-            if !self.eat_ahead(b',') {
+            if !self.cursor.eat_optional(b',') {
                 return Ok(());
             }
         }
@@ -129,34 +131,34 @@ impl Parser<'_> {
         if let Some(SectionEntry::Int { ty, .. } | SectionEntry::Other { ty, .. }) = entries.last()
         {
             let len = ty.text().len();
-            let blank = matches!(self.peek_at(len), b' ' | b'\t');
-            if blank && self.src.get(self.pos..self.pos + len) == Some(ty.text().as_bytes()) {
-                self.take(len);
+            let blank = matches!(self.cursor.peek_at(len), b' ' | b'\t');
+            if blank && self.cursor.src.get(self.cursor.pos..self.cursor.pos + len) == Some(ty.text().as_bytes()) {
+                self.cursor.advance(len);
                 return Ok(*ty);
             }
         }
-        let word = self.dot_word().unwrap_or_default();
+        let word = self.cursor.dot_word().unwrap_or_default();
         match ScalarType::from_text(word) {
             Some(ty @ (ScalarType::B8 | ScalarType::B16 | ScalarType::B32 | ScalarType::B64)) => {
-                self.take(word.len());
+                self.cursor.advance(word.len());
                 Ok(ty)
             }
-            _ => Err(self.unexpected("`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`")),
+            _ => Err(self.cursor.unexpected("`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`")),
         }
     }
 
     /// An integer with an optional sign; no expression, as nothing ends it before the next line.
     #[inline]
     fn datum(&mut self) -> ParseResult<Operand> {
-        if self.peek() != b'-' {
+        if self.cursor.peek() != b'-' {
             return self.integer();
         }
-        let start = self.pos;
-        self.take(1);
-        self.blanks();
+        let start = self.cursor.pos;
+        self.cursor.advance(1);
+        self.cursor.skip_trivia();
         match self.integer()? {
             Operand::Small(n) if n != 0 => Ok(Operand::Small(-n)),
-            _ => self.integer_literal(start, self.pos),
+            _ => self.integer_literal(start, self.cursor.pos),
         }
     }
 }

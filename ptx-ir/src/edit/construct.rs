@@ -7,7 +7,7 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 use super::editor::stands_alone;
 use super::operand_grammar::{self, is_address, is_bracket_part, is_pair, part};
 use super::{EditError, Editor, operand_walk};
-use crate::body::{Inst, Label, Statement};
+use crate::body::{GuardSense, Inst, Label, Statement};
 use crate::constant::{ConstValue, read_expression};
 use crate::decl::{Binding, Declarator, RegDecl, TableRange, TypeName, Var, VarDecl};
 use crate::function::{BodyId, DirectiveStmt};
@@ -182,7 +182,7 @@ impl Editor<'_> {
         let id = self
             .body_mut()
             .insts
-            .push(Inst::new(sig, range, false, false));
+            .push(Inst::new(sig, range, None));
         Ok(self.draft(Statement::Inst(id)))
     }
 
@@ -203,7 +203,7 @@ impl Editor<'_> {
         let id = self
             .body_mut()
             .insts
-            .push(Inst::new(sig, range, true, negated));
+            .push(Inst::new(sig, range, Some(GuardSense::negated_if(negated))));
         Ok(self.draft(Statement::Inst(id)))
     }
 

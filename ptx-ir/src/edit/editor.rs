@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use ptx_isa::{Directive, DirectivePosition, Modifier};
 
 use super::operand_walk::{self, Slot};
-use super::{EditError, Edits, NewStmt};
-use crate::body::{Body, Inst, Scope, Statement, StmtSpan};
+use super::{NewStmt, EditError, Edits};
+use crate::body::{Body, GuardSense, Inst, StmtSpan, Scope, Statement};
 use crate::decl::{Binding, SymbolKind};
 use crate::entity::EntityId;
 use crate::function::BodyId;
@@ -735,7 +735,8 @@ impl Editor<'_> {
         let range = pool.extend(&all);
         operand_walk::deep_copy(pool, range);
         self.clear(Statement::Inst(id));
-        self.body_mut().insts[id] = Inst::new(old.sig, range, predicate.is_some(), negated);
+        let sense = predicate.map(|_| GuardSense::negated_if(negated));
+        self.body_mut().insts[id] = Inst::new(old.sig, range, sense);
         self.edits().rewrite(stmt);
         Ok(())
     }

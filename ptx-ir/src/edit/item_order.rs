@@ -26,7 +26,7 @@ impl Module {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn move_item(&mut self, id: ItemId, at: ItemId) -> Result<(), EditError> {
-        let item = self.item(id)?;
+        let item = self.item_or_error(id)?;
         if id == at {
             return Ok(());
         }

@@ -28,7 +28,7 @@ impl Module {
         }
     }
 
-    pub(super) fn item(&self, id: ItemId) -> Result<Item, EditError> {
+    pub(super) fn item_or_error(&self, id: ItemId) -> Result<Item, EditError> {
         let item = self.items.get(id).copied();
         item.filter(|i| *i != Item::Removed)
             .ok_or(EditError::NoStatement)
@@ -131,7 +131,7 @@ impl Module {
 
     /// Whether something may be placed behind an item: nothing stands before the header or in it.
     pub(super) fn may_be_behind(&self, at: ItemId) -> Result<(), EditError> {
-        self.item(at)?;
+        self.item_or_error(at)?;
         let mut behind = self.items().skip_while(|(id, _)| *id != at).skip(1);
         if self.span(at).end == 0 || behind.any(|(_, item)| self.is_header(item)) {
             return Err(EditError::Immovable);
@@ -167,7 +167,7 @@ impl Module {
 
     /// Removes an item; its comments stay, but for those inside a function. Nothing else may mention what it declares. Linear in the module.
     pub fn remove_item(&mut self, id: ItemId) -> Result<(), EditError> {
-        let item = self.item(id)?;
+        let item = self.item_or_error(id)?;
         if self.is_header(item) {
             return Err(EditError::Immovable);
         }
@@ -197,7 +197,7 @@ impl Module {
         index: usize,
         new: Operand,
     ) -> Result<(), EditError> {
-        let item = self.item(id)?;
+        let item = self.item_or_error(id)?;
         let Item::Directive(directive) = item else {
             let wanted = "directive";
             return Err(EditError::Kind { wanted });

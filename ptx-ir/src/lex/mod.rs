@@ -96,7 +96,7 @@ impl TokenKind {
 }
 
 /// A token or a piece of trivia.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,

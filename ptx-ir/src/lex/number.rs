@@ -3,7 +3,7 @@
 use super::scan::{self, class, peek};
 
 /// What kind of literal a number is.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum NumberKind {
     /// A decimal, octal, binary or hexadecimal integer, perhaps with the suffix `U`.
     Integer,
@@ -18,7 +18,7 @@ pub enum NumberKind {
 }
 
 /// Why a number is no number.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum NumberError {
     /// Characters that belong to no number follow the digits.
@@ -30,7 +30,7 @@ pub enum NumberError {
 }
 
 /// The value of a literal.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum NumberValue {
     /// An integer: its 64 bits, and whether it is unsigned (suffix `U`, or too large for a signed one).
     Integer(u64, bool),

@@ -1,0 +1,147 @@
+//! Write access to the tables of a [`Module`] and a [`Body`], for the crates of this project that
+//! construct or edit modules (`ptx-parse`, `ptx-build`, `ptx-edit`).
+//!
+//! **Not part of the public interface.** Nothing here is covered by semantic versioning. Code that
+//! writes tables must keep the invariants that readers rely on: every byte of the source belongs to
+//! one statement or to the gap between two, each statement has a span, and ids stay in range.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use crate::body::{Body, Label, Opaque, Scope, Statement, StmtSpan, Inst};
+use crate::cow_vec::CowVec;
+use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
+use crate::edit::Edits;
+use crate::entity::PrimaryMap;
+use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
+use crate::module::{Header, Item, Module, Section};
+use crate::operand::OperandPool;
+use crate::signature::Signatures;
+use crate::{
+    DirectiveId, FuncId, InstId, ItemId, LabelId, OpaqueId, PrototypeId, RegDeclId, RegId,
+    SectionId, StmtId, SymbolId, VarId,
+};
+
+pub use crate::intern::Interner;
+pub use crate::share::SHARED_TEXT;
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for crate::Body {}
+    impl Sealed for crate::Module {}
+}
+
+macro_rules! writable {
+    ($(#[$doc:meta])* $name:ident for $owner:ty { $($field:ident, $get:ident: $ty:ty;)* }) => {
+        $(#[$doc])*
+        pub trait $name: sealed::Sealed {
+            $(
+                #[doc = concat!("The field `", stringify!($field), "`, to change.")]
+                fn $get(&mut self) -> &mut $ty;
+            )*
+        }
+
+        impl $name for $owner {
+            $(
+                #[inline(always)]
+                fn $get(&mut self) -> &mut $ty {
+                    &mut self.$field
+                }
+            )*
+        }
+    };
+}
+
+writable! {
+    /// Write access to the tables of a [`Body`].
+    RawBody for Body {
+        base, base_mut: u32;
+        end, end_mut: u32;
+        closed, closed_mut: bool;
+        statements, statements_mut: PrimaryMap<StmtId, Statement>;
+        origins, origins_mut: CowVec<StmtSpan>;
+        insts, insts_mut: PrimaryMap<InstId, Inst>;
+        pool, pool_mut: OperandPool;
+        registers, registers_mut: PrimaryMap<RegId, Register>;
+        reg_decls, reg_decls_mut: PrimaryMap<RegDeclId, RegDecl>;
+        vars, vars_mut: PrimaryMap<VarId, Var>;
+        labels, labels_mut: PrimaryMap<LabelId, Label>;
+        inner_scopes, inner_scopes_mut: CowVec<Scope>;
+        declarations, declarations_mut: Declarations;
+        directives, directives_mut: PrimaryMap<DirectiveId, DirectiveStmt>;
+        prototypes, prototypes_mut: PrimaryMap<PrototypeId, Prototype>;
+        opaques, opaques_mut: PrimaryMap<OpaqueId, Opaque>;
+        edits, edits_mut: Option<Box<Edits<StmtId>>>;
+    }
+}
+
+writable! {
+    /// Write access to the tables of a [`Module`].
+    RawModule for Module {
+        source, source_mut: Option<Arc<[u8]>>;
+        header, header_mut: Header;
+        items, items_mut: PrimaryMap<ItemId, Item>;
+        origins, origins_mut: Vec<StmtSpan>;
+        names, names_mut: Interner;
+        signatures, signatures_mut: Signatures;
+        symbols, symbols_mut: PrimaryMap<SymbolId, Symbol>;
+        functions, functions_mut: PrimaryMap<FuncId, Function>;
+        bodies, bodies_mut: PrimaryMap<BodyId, Body>;
+        params, params_mut: Vec<Param>;
+        interface_directives, interface_directives_mut: Vec<DirectiveStmt>;
+        declarations, declarations_mut: Declarations;
+        directives, directives_mut: PrimaryMap<DirectiveId, DirectiveStmt>;
+        sections, sections_mut: PrimaryMap<SectionId, Section>;
+        opaques, opaques_mut: PrimaryMap<OpaqueId, Opaque>;
+        pool, pool_mut: OperandPool;
+        edits, edits_mut: Option<Box<Edits<ItemId>>>;
+        revision, revision_mut: u32;
+        directive_revision, directive_revision_mut: u32;
+        symbol_revisions, symbol_revisions_mut: BTreeMap<SymbolId, u32>;
+    }
+}
+
+/// An empty module over a source.
+pub fn module_with_source(source: Arc<[u8]>) -> Module {
+    Module::with_source(source)
+}
+
+/// Adds an item at its place in the source.
+#[inline]
+pub fn push_item(module: &mut Module, item: Item, span: StmtSpan) -> ItemId {
+    module.push_item(item, span)
+}
+
+/// An empty body with capacity for what `bytes` of source commonly hold.
+pub fn body_with_capacity(bytes: usize) -> Body {
+    Body::with_capacity(bytes)
+}
+
+/// Adds a statement at its place in the source, counted from the base of the body.
+#[inline(always)]
+pub fn push_statement(body: &mut Body, statement: Statement, span: StmtSpan) -> StmtId {
+    body.push_statement(statement, span)
+}
+
+/// Takes the body that was just read out of `storage`, which keeps its capacity for the next one.
+/// The result is empty until it gets its tables from [`share`] or [`finish`].
+pub fn split_off(storage: &mut Body) -> Body {
+    storage.split_off()
+}
+
+/// Removes everything and keeps the capacity.
+pub fn clear(storage: &mut Body) {
+    storage.clear();
+}
+
+/// Gives `bodies`, all that were [split off](split_off) since the last time, their tables.
+pub fn share<'b>(storage: &mut Body, bodies: impl Iterator<Item = &'b mut Body>) {
+    storage.share(bodies);
+}
+
+/// [`share`] for the last time.
+pub fn finish<'b>(storage: Body, bodies: impl Iterator<Item = &'b mut Body>) {
+    storage.finish(bodies);
+}

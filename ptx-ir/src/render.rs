@@ -1,0 +1,436 @@
+//! Diagnostics with the lines of the source that they are about.
+//!
+//! A snippet never shows more than a few lines around each place, and no more of a line than fits a
+//! wide terminal, however long the source, the line or the statement.
+//!
+//! ```
+//! use ptx_ir::{Code, Diagnostic, Span};
+//! let source = b".version 8.0\n.target sm_90\n.gloabl .b32 x;\n";
+//! let found = Diagnostic::error(Code::UnknownDirective, Span::new(27, 34), "unknown directive `.gloabl`");
+//! let text = found.render("a.ptx", source);
+//! assert!(text.starts_with("error[PTX0103]: unknown directive `.gloabl`\n --> a.ptx:3:1\n"));
+//! ```
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+use core::ops::Range;
+
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Snippet};
+
+use crate::{Diagnostic, LineIndex, Severity, Span};
+
+/// Longest piece of a line that is shown, in bytes.
+const WIDTH: usize = 160;
+/// How much of a long line is shown before the place.
+const BEFORE: usize = 60;
+/// Most lines that one underlined place may cover; of a larger one its first line is shown.
+const TALL: u32 = 6;
+/// A second place at most this many lines away is shown with the first.
+const NEAR: u32 = 4;
+
+/// A source with its name and the index of its lines, which diagnostics are shown in.
+#[derive(Clone, Debug)]
+pub struct NamedSource<'s> {
+    name: &'s str,
+    source: &'s [u8],
+    lines: LineIndex,
+}
+
+impl<'s> NamedSource<'s> {
+    /// A source; linear in its length.
+    #[must_use]
+    pub fn new(name: &'s str, source: &'s [u8]) -> Self {
+        Self {
+            name,
+            source,
+            lines: LineIndex::new(source),
+        }
+    }
+}
+
+impl Diagnostic {
+    /// The diagnostic with the lines of the source it is about, as plain text with a newline at its
+    /// end. To show many diagnostics of one source use a [`Renderer`], which indexes its lines once.
+    #[must_use]
+    pub fn render(&self, name: &str, source: &[u8]) -> String {
+        Renderer::plain().render(&NamedSource::new(name, source), self)
+    }
+}
+
+/// Shows diagnostics with the lines of their source.
+#[derive(Clone, Debug)]
+pub struct Renderer {
+    renderer: annotate_snippets::Renderer,
+}
+
+impl Renderer {
+    /// A renderer of plain text.
+    #[must_use]
+    pub fn plain() -> Self {
+        Self::with(annotate_snippets::Renderer::plain())
+    }
+
+    /// A renderer of text with ANSI colors.
+    #[must_use]
+    pub fn styled() -> Self {
+        Self::with(annotate_snippets::Renderer::styled())
+    }
+
+    fn with(renderer: annotate_snippets::Renderer) -> Self {
+        // Lines are cut here already, around the right place.
+        Self {
+            renderer: renderer.term_width(4 * WIDTH),
+        }
+    }
+
+    /// A diagnostic of this source, with a newline at its end.
+    #[must_use]
+    pub fn render(&self, report: &NamedSource<'_>, diagnostic: &Diagnostic) -> String {
+        let level = match diagnostic.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let title = level
+            .primary_title(escape_controls(&diagnostic.message))
+            .id(diagnostic.code.to_string());
+        let mut group = Group::with_title(title);
+        let frames = frames(report, diagnostic);
+        for frame in &frames {
+            group = group.element(frame.draw(report));
+        }
+        if let Some(help) = &diagnostic.help {
+            group = group.element(Level::HELP.message(escape_controls(help)));
+        }
+        let drawn = self.renderer.render(&[group]);
+
+        // The renderer knows the place in the text it was given, not in the file: name, line and
+        // column are put in here. Their lines are the only ones with a mark and no `|` before it.
+        let mut text = String::with_capacity(drawn.len() + 64);
+        let mut frames = frames.iter();
+        for line in drawn.lines() {
+            match line.split_once(MARK) {
+                Some((before, after)) if !text.is_empty() && !before.contains('|') => {
+                    let place = after.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit());
+                    text.push_str(before);
+                    if let Some(frame) = frames.next() {
+                        text.push_str(&frame.origin(report));
+                    }
+                    text.push_str(place);
+                }
+                _ => text.push_str(line),
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// In place of the file name until the text is rendered; a character for private use, so hardly in a
+/// source.
+const MARK: &str = "\u{e000}";
+
+/// Something to underline.
+struct Place<'d> {
+    start: u32,
+    end: u32,
+    /// First and last line it covers.
+    lines: (u32, u32),
+    kind: AnnotationKind,
+    label: Option<&'d str>,
+}
+
+impl<'d> Place<'d> {
+    fn new(report: &NamedSource<'_>, span: Span, kind: AnnotationKind, label: Option<&'d str>) -> Self {
+        let size = u32::try_from(report.source.len()).unwrap_or(u32::MAX);
+        let start = span.start.min(size);
+        let mut end = span.end.clamp(start, size);
+        let first = report.lines.position(start).line;
+        let mut last = report.lines.position(end.max(start + 1) - 1).line;
+        let too_long = |line| report.line(line).1.len() > WIDTH;
+        if last > first && (last - first >= TALL || (first..=last).any(too_long)) {
+            let (line_start, line) = report.line(first);
+            end = (line_start + line.len() as u32).max(start);
+            last = first;
+        }
+        Self {
+            start,
+            end,
+            lines: (first, last),
+            kind,
+            label,
+        }
+    }
+}
+
+/// Places that are shown together, in consecutive lines.
+struct Frame<'d> {
+    places: Vec<Place<'d>>,
+    first: u32,
+    last: u32,
+}
+
+impl<'d> Frame<'d> {
+    fn new(place: Place<'d>) -> Self {
+        let (first, last) = place.lines;
+        Self {
+            places: alloc::vec![place],
+            first,
+            last,
+        }
+    }
+
+    /// Whether a place is close enough, and all lines are short enough to be shown whole.
+    fn takes(&self, report: &NamedSource<'_>, place: &Place<'_>) -> bool {
+        let (first, last) = place.lines;
+        let short = |line| report.line(line).1.len() <= WIDTH;
+        first <= self.last + NEAR
+            && self.first <= last + NEAR
+            && (first..=last).all(short)
+            && (self.first..=self.last).all(short)
+    }
+
+    fn add(&mut self, place: Place<'d>) {
+        let (first, last) = place.lines;
+        self.first = self.first.min(first);
+        self.last = self.last.max(last);
+        self.places.push(place);
+    }
+
+    /// `FILE:LINE:COL` of the first place.
+    fn origin(&self, report: &NamedSource<'_>) -> String {
+        let at = self.places.first().map_or(0, |p| p.start);
+        let at = report.lines.position(at);
+        format!("{}:{}:{}", escape_controls(report.name), at.line, at.column)
+    }
+
+    fn draw(&self, report: &NamedSource<'_>) -> Snippet<'d, Annotation<'d>> {
+        let mut text = String::new();
+        let mut ranges: Vec<_> = self.places.iter().map(|_| 0..0).collect();
+        for line in self.first..=self.last {
+            let (start, bytes) = report.line(line);
+            // What begins or ends on this line: where, which place, and which of the two.
+            let mut marks = Vec::new();
+            for (index, place) in self.places.iter().enumerate() {
+                if place.lines.0 == line {
+                    marks.push((offset(place.start, start, bytes), index, false));
+                }
+                if place.lines.1 == line {
+                    marks.push((offset(place.end, start, bytes), index, true));
+                }
+            }
+            marks.sort_unstable();
+            let window = window(bytes, marks.first().map_or(0, |m| m.0));
+            if window.start > 0 {
+                text.push_str("... ");
+            }
+            let mut done = window.start;
+            for (at, index, is_end) in marks {
+                let at = at.clamp(done, window.end);
+                text.push_str(&String::from_utf8_lossy(&bytes[done..at]));
+                done = at;
+                if is_end {
+                    ranges[index].end = text.len();
+                } else {
+                    ranges[index].start = text.len();
+                }
+            }
+            text.push_str(&String::from_utf8_lossy(&bytes[done..window.end]));
+            if window.end < bytes.len() {
+                text.push_str(" ...");
+            }
+            if line < self.last {
+                text.push('\n');
+            }
+        }
+        let mut snippet = Snippet::source(text)
+            .path(MARK)
+            .line_start(self.first as usize);
+        for (place, range) in self.places.iter().zip(ranges) {
+            let label = place.label.map(escape_controls);
+            snippet = snippet.annotation(place.kind.span(range).label(label));
+        }
+        snippet
+    }
+}
+
+fn frames<'d>(report: &NamedSource<'_>, diagnostic: &'d Diagnostic) -> Vec<Frame<'d>> {
+    let primary = Place::new(report, diagnostic.span, AnnotationKind::Primary, None);
+    let mut frames = alloc::vec![Frame::new(primary)];
+    for label in &diagnostic.labels {
+        let place = Place::new(
+            report,
+            label.span,
+            AnnotationKind::Context,
+            Some(&label.message),
+        );
+        match frames.first_mut().filter(|f| f.takes(report, &place)) {
+            Some(frame) => frame.add(place),
+            None => frames.push(Frame::new(place)),
+        }
+    }
+    frames
+}
+
+/// The offset of the byte `at` of the source in a line.
+fn offset(at: u32, line_start: u32, line: &[u8]) -> usize {
+    (at.saturating_sub(line_start) as usize).min(line.len())
+}
+
+/// The part of a line that is shown so that it includes `at`.
+fn window(line: &[u8], at: usize) -> Range<usize> {
+    if line.len() <= WIDTH {
+        return 0..line.len();
+    }
+    // Not in the middle of a character.
+    let inside = |i: usize| line.get(i).is_some_and(|b| b & 0xC0 == 0x80);
+    let whole = |i: usize| {
+        (i..line.len().min(i + 4))
+            .find(|&i| !inside(i))
+            .unwrap_or(i)
+    };
+    let start = whole(at.saturating_sub(BEFORE).min(line.len() - WIDTH)).min(at);
+    start..whole(line.len().min(start + WIDTH)).max(at)
+}
+
+impl<'s> NamedSource<'s> {
+    /// Where a line starts, and its text without the line end.
+    fn line(&self, line: u32) -> (u32, &'s [u8]) {
+        let size = u32::try_from(self.source.len()).unwrap_or(u32::MAX);
+        let span = self.lines.line_span(line, size);
+        let bytes = span.of(self.source);
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        (span.start, bytes.strip_suffix(b"\r").unwrap_or(bytes))
+    }
+}
+
+/// `text` for one line of a terminal: control characters are escaped.
+#[must_use]
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if c.is_control() {
+            let _ = write!(escaped, "{}", c.escape_default());
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use super::*;
+    use crate::Code;
+
+    fn rendered(source: &[u8], diagnostic: &Diagnostic) -> String {
+        diagnostic.render("a.ptx", source)
+    }
+
+    fn error(start: u32, end: u32) -> Diagnostic {
+        Diagnostic::error(Code::UnexpectedToken, Span::new(start, end), "oops")
+    }
+
+    #[test]
+    fn every_part_is_shown() {
+        let found = error(6, 9)
+            .with_label(Span::new(0, 3), "here before")
+            .with_help("try less");
+        let expected = "\
+error[PTX0101]: oops
+ --> a.ptx:2:3
+  |
+1 | one
+  | --- here before
+2 |   two
+  |   ^^^
+  |
+  = help: try less
+";
+        assert_eq!(rendered(b"one\n  two\nthree\n", &found), expected);
+    }
+
+    #[test]
+    fn distant_places_have_separate_snippets() {
+        let source = "line\n".repeat(100);
+        let found = error(490, 494).with_label(Span::new(5, 9), "first");
+        let expected = "\
+error[PTX0101]: oops
+  --> a.ptx:99:1
+   |
+99 | line
+   | ^^^^
+   |
+  ::: a.ptx:2:1
+   |
+ 2 | line
+   | ---- first
+";
+        assert_eq!(rendered(source.as_bytes(), &found), expected);
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        let mut source = vec![b'a'; 100_000];
+        source.extend_from_slice(b" here ");
+        source.extend(vec![b'b'; 100_000]);
+        let shown = rendered(&source, &error(100_001, 100_005));
+        assert!(shown.len() < 600, "{shown}");
+        assert!(shown.contains("a.ptx:1:100002\n"), "{shown}");
+        assert!(shown.contains("a here b"), "{shown}");
+        let lines: Vec<_> = shown.lines().collect();
+        assert_eq!(lines[3].find("here"), lines[4].find("^^^^"), "{shown}");
+        let wide = rendered(&source, &error(0, 200_000));
+        assert!(wide.len() < 600, "{wide}");
+    }
+
+    #[test]
+    fn many_lines_are_cut_to_the_first() {
+        let source = "line\n".repeat(1000);
+        let shown = rendered(source.as_bytes(), &error(6, 4000));
+        assert!(shown.lines().count() < 7, "{shown}");
+        assert!(shown.contains("^^^"), "{shown}");
+    }
+
+    #[test]
+    fn invalid_utf8_keeps_its_columns() {
+        let shown = rendered(b"\xff\xc3\xa4 x\n", &error(4, 5));
+        let lines: Vec<_> = shown.lines().collect();
+        assert_eq!(lines[1], " --> a.ptx:1:5");
+        assert_eq!(lines[3], "1 | \u{fffd}ä x");
+        assert_eq!(lines[4], "  |    ^");
+    }
+
+    #[test]
+    fn the_end_of_a_source_can_be_shown() {
+        for source in ["", "a", "a\n", "a\r\n"] {
+            let end = source.len() as u32;
+            assert!(rendered(source.as_bytes(), &error(end, end)).contains('^'));
+            assert!(rendered(source.as_bytes(), &error(end + 9, end + 99)).contains('^'));
+        }
+    }
+
+    #[test]
+    fn any_span_can_be_shown() {
+        let source = b"a\xc3\xa4\r\n\n\xe2\x82\n\x00\x1b[1m\t\"x";
+        for start in 0..=source.len() as u32 {
+            for end in start..=source.len() as u32 + 1 {
+                let found = error(start, end).with_label(Span::new(end / 2, end), "z");
+                assert!(rendered(source, &found).starts_with("error"));
+            }
+        }
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(escape_controls("a `b` ä"), "a `b` ä");
+        assert_eq!(escape_controls("a\nb\u{1b}[0m"), "a\\nb\\u{1b}[0m");
+    }
+}

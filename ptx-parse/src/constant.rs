@@ -1,0 +1,202 @@
+//! Constants: literals and constant expressions.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ptx_ir::constant::{self, ConstError, ConstValue, continues_expression};
+use ptx_ir::lex::number::NumberError;
+use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::RawModule;
+use ptx_ir::{Code, Diagnostic, Immediate, NameId, Operand, Span};
+
+use crate::cursor::ParseResult;
+use crate::parser::Parser;
+
+impl Parser<'_> {
+    /// A literal or a constant expression.
+    #[inline]
+    pub(crate) fn constant(&mut self) -> ParseResult<Operand> {
+        self.cursor.skip_trivia();
+        if let Some((value, len)) = self.small_integer() {
+            self.cursor.advance(len);
+            return Ok(Operand::Small(value));
+        }
+        self.expression()
+    }
+
+    /// A decimal integer that stands alone, in plain spelling.
+    #[inline(always)]
+    fn small_integer(&self) -> Option<(i32, usize)> {
+        let negative = self.cursor.peek() == b'-';
+        let first = negative as usize;
+        let mut len = first;
+        let mut value = 0i32;
+        loop {
+            let b = self.cursor.peek_at(len);
+            if !is(b, class::DIGIT) {
+                if is(b, class::IDENT) || b == b'.' {
+                    return None;
+                }
+                break;
+            }
+            if len - first == 9 {
+                return None;
+            }
+            value = value * 10 + (b - b'0') as i32;
+            len += 1;
+        }
+        if len == first || (self.cursor.peek_at(first) == b'0' && (len - first > 1 || negative)) {
+            return None;
+        }
+        // What follows decides whether more of an expression comes.
+        let mut next = self.cursor.peek_at(len);
+        if next == b' ' || next == b'\t' {
+            next = self.cursor.peek_at(len + 1);
+        }
+        if matches!(next, b',' | b';' | b']' | b'}') {
+            return Some((if negative { -value } else { value }, len));
+        }
+        let mut seen = Trivia::default();
+        let after = scan::skip_trivia(self.cursor.src, self.cursor.pos + len, &mut seen);
+        let next = scan::peek(self.cursor.src, after);
+        let name = next == b'%' && is(scan::peek(self.cursor.src, after + 1), class::IDENT);
+        (name || !continues_expression(next))
+            .then_some((if negative { -value } else { value }, len))
+    }
+
+    #[inline(never)]
+    fn expression(&mut self) -> ParseResult<Operand> {
+        let start = self.cursor.pos;
+        let read = constant::read_expression(self.cursor.src, start, self.limits.nesting);
+        let value = match read.value {
+            Ok(value) => value,
+            Err((error, span)) => {
+                let d = self.constant_error(error, span);
+                if matches!(
+                    error,
+                    ConstError::ExpectedOperand | ConstError::Unclosed | ConstError::TooDeep
+                ) {
+                    self.cursor.pos = read.end.max(start);
+                    return Err(d);
+                }
+                // The expression is well formed: it stays, without a value.
+                self.report(*d);
+                ConstValue::INVALID
+            }
+        };
+        self.cursor.pos = read.end;
+        self.cursor.last = read.end;
+        self.cursor.trivia.comment |= read.spaced && has_comments(&self.cursor.src[start..read.end]);
+        Ok(if read.spaced {
+            self.spaced_immediate(start, read.end, value)
+        } else {
+            self.immediate(start, read.end, value)
+        })
+    }
+
+    /// An expression whose tokens are next to each other.
+    fn immediate(&mut self, start: usize, end: usize, value: ConstValue) -> Operand {
+        let text = self.intern(start, end);
+        if let Some(small) = plain_decimal(&self.cursor.src[start..end]) {
+            return Operand::Small(small);
+        }
+        Operand::Imm(self.out.pool().add_immediate(Immediate { text, value }))
+    }
+
+    /// An expression with trivia between its tokens, which is not kept.
+    fn spaced_immediate(&mut self, start: usize, end: usize, value: ConstValue) -> Operand {
+        let joined = join_tokens(&self.cursor.src[start..end]);
+        if let Some(small) = plain_decimal(&joined) {
+            return Operand::Small(small);
+        }
+        let text = NameId::new(self.out.module.names_mut().intern(&joined).0);
+        Operand::Imm(self.out.pool().add_immediate(Immediate { text, value }))
+    }
+
+    #[cold]
+    pub(crate) fn constant_error(
+        &mut self,
+        error: ConstError,
+        span: Span,
+    ) -> Box<Diagnostic> {
+        let text = String::from_utf8_lossy(span.of(self.cursor.src));
+        let (code, message, help) = match error {
+            ConstError::ExpectedOperand => {
+                self.cursor.pos = span.start as usize;
+                return self.cursor.unexpected("a constant");
+            }
+            ConstError::Unclosed => (
+                Code::UnexpectedToken,
+                format!("expected a `)` that closes this `{text}`"),
+                None,
+            ),
+            ConstError::Number(NumberError::Overflow) => (
+                Code::NumberOverflow,
+                format!("expected an integer of at most 64 bits, found `{text}`"),
+                None,
+            ),
+            ConstError::Number(NumberError::ExactDigits) => (
+                Code::MalformedNumber,
+                format!("expected 8 hexadecimal digits after `0f`, or 16 after `0d`, found `{text}`"),
+                Some("leading zeros are not optional"),
+            ),
+            ConstError::DivisionByZero => (
+                Code::DivisionByZero,
+                format!("expected a divisor other than zero in `{text}`"),
+                None,
+            ),
+            ConstError::Types => (
+                Code::ConstantTypes,
+                format!("expected operands of types that the operator takes in `{text}`"),
+                Some("integers and floating-point numbers cannot be combined; `0f…` and `0d…` cannot be operands"),
+            ),
+            ConstError::TooDeep => (
+                Code::NestingTooDeep,
+                format!("nested deeper than {}", self.limits.nesting),
+                None,
+            ),
+            _ => (
+                Code::MalformedNumber,
+                format!("expected a number, found `{text}`"),
+                Some(
+                    "numbers are decimal, `0x…`, `0b…` or octal `0…` with an optional `U`, or `1.5e3`, `0f…`, `0d…`",
+                ),
+            ),
+        };
+        let mut d = self.cursor.error(code, span.start as usize, span.end as usize, message);
+        d.help = help.map(String::from);
+        d
+    }
+}
+
+/// The value of a decimal spelling that [`Operand::Small`] prints back.
+fn plain_decimal(text: &[u8]) -> Option<i32> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let plain = matches!(digits, [b'1'..=b'9', ..]) || text == b"0";
+    if !plain || digits.len() > 9 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    core::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// Whether comments or line markers stand between the tokens of an expression.
+fn has_comments(text: &[u8]) -> bool {
+    Lexer::fragment(text).any(|t| t.kind.is_trivia() && t.kind != TokenKind::Whitespace)
+}
+
+/// The tokens of an expression without the blanks between them; `%` keeps blanks around it, as it
+/// would else begin a name.
+fn join_tokens(text: &[u8]) -> Vec<u8> {
+    let mut joined = Vec::with_capacity(text.len());
+    for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
+        let token_text = token.span.of(text);
+        if token.kind == TokenKind::Punct && token_text == b"%" {
+            joined.extend_from_slice(b" % ");
+        } else {
+            joined.extend_from_slice(token_text);
+        }
+    }
+    joined
+}

@@ -1,0 +1,281 @@
+//! The position in the source, and the smallest steps: trivia, tokens, errors about a token.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+use ptx_ir::lex::number::scan_number;
+use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::{Code, Diagnostic, Span};
+
+/// What a part of the grammar gives: its result, or the error that stopped it.
+pub(crate) type ParseResult<T> = Result<T, Box<Diagnostic>>;
+
+/// A position in the source.
+pub(crate) struct Cursor<'s> {
+    pub(crate) src: &'s [u8],
+    pub(crate) pos: usize,
+    /// One past the last token taken: where a statement ends and a missing `;` belongs.
+    pub(crate) last: usize,
+    /// Trivia since the statement began.
+    pub(crate) trivia: Trivia,
+}
+
+/// A position to go back to.
+#[derive(Copy, Clone)]
+pub(crate) struct Checkpoint {
+    pos: usize,
+    last: usize,
+    trivia: Trivia,
+}
+
+impl<'s> Cursor<'s> {
+    pub(crate) fn new(src: &'s [u8]) -> Self {
+        Self {
+            src,
+            pos: 0,
+            last: 0,
+            trivia: Trivia::default(),
+        }
+    }
+
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            pos: self.pos,
+            last: self.last,
+            trivia: self.trivia,
+        }
+    }
+
+    pub(crate) fn reset(&mut self, to: Checkpoint) {
+        (self.pos, self.last, self.trivia) = (to.pos, to.last, to.trivia);
+    }
+
+    // --- bytes ---
+
+    #[inline(always)]
+    pub(crate) fn peek(&self) -> u8 {
+        scan::peek(self.src, self.pos)
+    }
+
+    #[inline(always)]
+    pub(crate) fn peek_at(&self, offset: usize) -> u8 {
+        scan::peek(self.src, self.pos + offset)
+    }
+
+    #[inline]
+    pub(crate) fn at_end(&self) -> bool {
+        self.pos >= self.src.len()
+    }
+
+    /// Where the next token begins, without moving.
+    pub(crate) fn next_token(&self) -> usize {
+        scan::skip_trivia(self.src, self.pos, &mut Trivia::default())
+    }
+
+    // --- tokens ---
+
+    /// Skips white space and comments.
+    #[inline(always)]
+    pub(crate) fn skip_trivia(&mut self) {
+        let (src, mut pos) = (self.src, self.pos);
+        let mut b = scan::peek(src, pos);
+        while is(b, class::BLANK) {
+            self.trivia.newline |= b == b'\n';
+            pos += 1;
+            b = scan::peek(src, pos);
+        }
+        self.pos = pos;
+        if b == b'/' || b == b'#' {
+            self.skip_comments();
+        }
+    }
+
+    #[inline(never)]
+    fn skip_comments(&mut self) {
+        self.pos = scan::skip_trivia(self.src, self.pos, &mut self.trivia);
+    }
+
+    /// Moves to the next token if it begins with `byte`, else not at all.
+    pub(crate) fn skip_to(&mut self, byte: u8) -> bool {
+        let mut seen = self.trivia;
+        let next = scan::skip_trivia(self.src, self.pos, &mut seen);
+        let found = scan::peek(self.src, next) == byte;
+        if found {
+            self.trivia = seen;
+            self.pos = next;
+        }
+        found
+    }
+
+    /// Takes the punctuation mark `byte` if it is the next token; skips the trivia before it in
+    /// either case.
+    #[inline(always)]
+    pub(crate) fn eat(&mut self, byte: u8) -> bool {
+        self.skip_trivia();
+        if self.peek() == byte && self.pos < self.src.len() {
+            self.pos += 1;
+            self.last = self.pos;
+            true
+        } else {
+            false
+        }
+    }
+
+    /// Takes `byte` if it is the next token; else does not even skip trivia. For statements that
+    /// have no token at their end.
+    #[inline]
+    pub(crate) fn eat_optional(&mut self, byte: u8) -> bool {
+        let mut next = self.pos;
+        while is(scan::peek(self.src, next), class::BLANK) {
+            next += 1;
+        }
+        let b = scan::peek(self.src, next);
+        if b != byte && b != b'/' && b != b'#' {
+            return false;
+        }
+        let mut seen = self.trivia;
+        let next = scan::skip_trivia(self.src, next, &mut seen);
+        if next < self.src.len() && self.src[next] == byte {
+            self.trivia = seen;
+            self.pos = next;
+            self.advance(1);
+            true
+        } else {
+            false
+        }
+    }
+
+    /// Takes `byte` or fails; `expected` names it in the error.
+    #[inline]
+    pub(crate) fn expect(&mut self, byte: u8, expected: &str) -> ParseResult<()> {
+        if self.eat(byte) {
+            Ok(())
+        } else {
+            Err(self.unexpected(expected))
+        }
+    }
+
+    #[inline]
+    pub(crate) fn at_ident(&self) -> bool {
+        scan::starts_ident(self.src, self.pos)
+    }
+
+    /// Takes the identifier that begins here.
+    #[inline(always)]
+    pub(crate) fn take_ident(&mut self) -> (usize, usize) {
+        let start = self.pos;
+        let end = scan::ident_end(self.src, start);
+        self.pos = end;
+        self.last = end;
+        (start, end)
+    }
+
+    /// Takes an identifier after trivia, or fails.
+    pub(crate) fn expect_ident(&mut self, expected: &str) -> ParseResult<(usize, usize)> {
+        self.skip_trivia();
+        if self.at_ident() {
+            Ok(self.take_ident())
+        } else {
+            Err(self.unexpected(expected))
+        }
+    }
+
+    /// The dotted token that begins here after trivia, without taking it.
+    #[inline]
+    pub(crate) fn dot_word(&mut self) -> Option<&'s [u8]> {
+        self.skip_trivia();
+        if self.peek() == b'.' && is(self.peek_at(1), class::WORD) {
+            let end = scan::dot_word_end(self.src, self.pos);
+            Some(&self.src[self.pos..end])
+        } else {
+            None
+        }
+    }
+
+    /// Takes `len` bytes that are one token.
+    #[inline]
+    pub(crate) fn advance(&mut self, len: usize) {
+        self.pos += len;
+        self.last = self.pos;
+    }
+
+    /// One past the token that begins here.
+    pub(crate) fn token_end(&self) -> usize {
+        let (src, pos) = (self.src, self.pos);
+        let b = self.peek();
+        if self.at_ident() {
+            scan::ident_end(src, pos)
+        } else if b.is_ascii_digit() {
+            scan_number(src, pos).0
+        } else if b == b'.' {
+            scan::dot_word_end(src, pos)
+        } else if b == b'"' {
+            scan::string_end(src, pos).0
+        } else if b == b'#' && scan::at_line_start(src, pos) {
+            scan::line_end(src, pos)
+        } else {
+            let mut end = (pos + 1).min(src.len());
+            if b >= 0x80 {
+                while end < src.len() && src[end] >= 0x80 {
+                    end += 1;
+                }
+            }
+            end
+        }
+    }
+
+    // --- errors ---
+
+    #[cold]
+    pub(crate) fn error(
+        &self,
+        code: Code,
+        start: usize,
+        end: usize,
+        message: impl Into<String>,
+    ) -> Box<Diagnostic> {
+        Box::new(Diagnostic::error(code, Span::at(start, end), message))
+    }
+
+    /// The end of the next token, and its text for a message.
+    pub(crate) fn found(&self) -> (usize, String) {
+        const LONGEST: usize = 40;
+        if self.at_end() {
+            return (self.pos, String::from("the end of the file"));
+        }
+        let end = self.token_end();
+        let text = String::from_utf8_lossy(&self.src[self.pos..end.min(self.pos + LONGEST)]);
+        let text = text.escape_debug();
+        let more = if end > self.pos + LONGEST { "…" } else { "" };
+        (end, format!("`{text}{more}`"))
+    }
+
+    /// The error of another token where `expected` should be.
+    #[cold]
+    pub(crate) fn unexpected(&mut self, expected: &str) -> Box<Diagnostic> {
+        self.skip_trivia();
+        let (end, found) = self.found();
+        let code = match self.peek() {
+            b'#' => Code::PreprocessorLine,
+            b'"' if !scan::string_end(self.src, self.pos).1 => Code::UnterminatedString,
+            b'`' | b'\\' | b'\'' => Code::StrayByte,
+            0x21..=0x7e => Code::UnexpectedToken,
+            _ if self.at_end() => Code::UnexpectedToken,
+            _ => Code::StrayByte,
+        };
+        let message = match code {
+            Code::StrayByte => format!("unexpected character {found}; expected {expected}"),
+            Code::PreprocessorLine => format!(
+                "preprocessor line {found}: only line markers such as `# 1 \"file\"` are allowed"
+            ),
+            Code::UnterminatedString => String::from("expected a closing `\"` on this line"),
+            _ => format!("expected {expected}, found {found}"),
+        };
+        let end = end.max(self.pos + 1).min(self.src.len()).max(self.pos);
+        let d = self.error(code, self.pos, end, message);
+        match code {
+            Code::PreprocessorLine => Box::new(d.with_help("run the preprocessor first")),
+            _ => d,
+        }
+    }
+}

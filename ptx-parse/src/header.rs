@@ -1,0 +1,144 @@
+//! The header of a module: `.version`, `.target` and `.address_size`.
+
+use alloc::format;
+use alloc::string::String;
+use ptx_ir::raw::RawModule;
+use ptx_ir::{Code, Diagnostic, DirectiveStmt, Operand, Severity, Span};
+use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
+
+use crate::header_state::HeaderPart;
+use crate::parser::Parser;
+
+impl Parser<'_> {
+    #[cold]
+    pub(crate) fn missing_header(&mut self, at: usize) {
+        let (code, directive, example, next) = match self.header.state {
+            HeaderPart::Empty => (
+                Code::MissingVersion,
+                Directive::Version,
+                "8.0",
+                HeaderPart::Version,
+            ),
+            _ => (
+                Code::MissingTarget,
+                Directive::Target,
+                "sm_90",
+                HeaderPart::Target,
+            ),
+        };
+        let len = self.cursor.src.len();
+        let end = if at < len {
+            self.cursor.token_end().max(at + 1).min(len)
+        } else {
+            at
+        };
+        let message = format!("expected `{directive}` before this");
+        let d = Diagnostic::error(code, Span::at(at, end), message);
+        self.report(d.with_help(format!(
+            "a module begins with `.version`, then `.target`: add `{directive} {example}`"
+        )));
+        // The rest of the header is checked as if the directive were there.
+        self.header.state = next;
+        self.header.reported = true;
+    }
+
+    /// Checks the position of a header directive, and what it says.
+    pub(crate) fn header_directive(&mut self, stmt: DirectiveStmt, start: usize) {
+        match stmt.directive {
+            Directive::Version => self.version(stmt, start),
+            Directive::Target => self.target(stmt, start),
+            _ => self.address_size(stmt, start),
+        }
+    }
+
+    /// Checks that a header directive is where it belongs.
+    pub(crate) fn check_header_order(&mut self, directive: Directive, start: usize) {
+        let part = match directive {
+            Directive::Version => HeaderPart::Version,
+            Directive::Target => HeaderPart::Target,
+            _ => HeaderPart::AddressSize,
+        };
+        let state = self.header.state;
+        if part as u8 > state as u8 + 1 {
+            if !self.header.reported {
+                self.missing_header(start);
+            }
+            self.header.state = self.header.state.max(part);
+            return;
+        }
+        // A `.target` can be repeated right after the first.
+        let again = part == HeaderPart::Target && state == HeaderPart::Target;
+        if part <= state && !again && !self.header.reported {
+            let message = format!("expected `{directive}` once, before everything that follows it");
+            let span = Span::at(start, self.cursor.last);
+            let d = Diagnostic::error(Code::MisplacedHeader, span, message);
+            self.report(d.with_help(
+                "a module begins with `.version`, `.target` and `.address_size`, in this order",
+            ));
+        }
+        self.header.state = self.header.state.max(part);
+    }
+
+    fn version(&mut self, stmt: DirectiveStmt, start: usize) {
+        let number = |i| match self.out.module.pool().get(stmt.args.at(i)) {
+            Operand::Small(n) => u8::try_from(n).unwrap_or(u8::MAX),
+            _ => u8::MAX,
+        };
+        let version = PtxVersion::new(number(0), number(1));
+        let header = self.out.module.header_mut();
+        header.version.get_or_insert(version);
+        let span = Span::at(start, self.cursor.last);
+        let found = String::from_utf8_lossy(span.of(self.cursor.src)).into_owned();
+        if !version.is_known() {
+            let message = format!("expected an existing PTX version, found `{found}`");
+            let d = Diagnostic::error(Code::UnknownVersion, span, message);
+            let newest = PtxVersion::NEWEST;
+            self.report(d.with_help(format!("the newest known version is {newest}")));
+        } else if !version.is_judged() {
+            self.header.unknown = Severity::Warning;
+            let newest = PtxVersion::CURRENT;
+            let message = format!("expected PTX {newest} or older, found the newer `{found}`");
+            let d = Diagnostic::warning(Code::NewerVersion, span, message);
+            self.report(d.with_help("unknown keywords are warnings under this version"));
+        }
+    }
+
+    fn target(&mut self, stmt: DirectiveStmt, start: usize) {
+        for i in 0..stmt.args.len() as u32 {
+            let Operand::Name(name) = self.out.module.pool().get(stmt.args.at(i)) else {
+                continue;
+            };
+            let text = self.out.module.name(name);
+            if let Some(target) = Target::from_name(text.as_bytes()) {
+                let header = self.out.module.header_mut();
+                header.target.get_or_insert(target);
+            } else if TargetOption::from_text(text.as_bytes()).is_none() {
+                let at = self.cursor.src[start..self.cursor.last]
+                    .windows(text.len())
+                    .position(|w| w == text.as_bytes())
+                    .map_or(start, |i| start + i);
+                let message = format!("expected a target or a target option, found `{text}`");
+                let span = Span::at(at, at + text.len());
+                let mut d = Diagnostic::error(Code::UnknownTarget, span, message);
+                d.severity = self.header.unknown;
+                self.report(d.with_help(
+                    "targets are `sm_75`, `sm_90a`, `sm_100f` and others; options are `texmode_unified`, `texmode_independent`, `debug`, `map_f64_to_f32`",
+                ));
+            }
+        }
+    }
+
+    fn address_size(&mut self, stmt: DirectiveStmt, start: usize) {
+        match self.out.module.pool().get(stmt.args.at(0)) {
+            Operand::Small(n @ (32 | 64)) => {
+                let header = self.out.module.header_mut();
+                header.address_size.get_or_insert(n as u8);
+            }
+            _ => {
+                let end = self.cursor.last;
+                let message = "expected an address size of 32 or 64";
+                self.report_error(Code::BadAddressSize, start, end, message);
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Initializers of variables.
+
+use alloc::format;
+use alloc::vec::Vec;
+use ptx_ir::{Address, AddressForm, Code, Operand};
+
+use crate::cursor::ParseResult;
+use crate::parser::Parser;
+
+impl Parser<'_> {
+    /// What follows `=`: braces can nest, which is parsed without recursion.
+    pub(crate) fn initializer(&mut self) -> ParseResult<Operand> {
+        let most = self.limits.nesting;
+        let mut open: Vec<usize> = Vec::new();
+        loop {
+            self.cursor.skip_trivia();
+            if self.cursor.peek() == b'{' {
+                if open.len() >= most {
+                    let message = format!("expected at most {most} nested braces, found more");
+                    return Err(self.cursor.error(Code::NestingTooDeep, self.cursor.pos, self.cursor.pos + 1, message));
+                }
+                self.cursor.advance(1);
+                open.push(self.out.scratch.len());
+                if !self.cursor.eat(b'}') {
+                    continue;
+                }
+                let mark = open.pop().unwrap_or_default();
+                let list = self.out.list_from(mark);
+                self.out.scratch.push(Operand::Vector(list));
+            } else {
+                let value = self.initial_value()?;
+                self.out.scratch.push(value);
+            }
+            loop {
+                let Some(&mark) = open.last() else {
+                    return Ok(self.out.scratch.pop().unwrap_or(Operand::Absent));
+                };
+                if self.cursor.eat(b',') {
+                    break;
+                }
+                self.cursor.expect(b'}', "`,` or `}` in an initializer")?;
+                open.pop();
+                let list = self.out.list_from(mark);
+                self.out.scratch.push(Operand::Vector(list));
+            }
+        }
+    }
+
+    /// One value: a constant, a symbol with an offset, `generic(x)`, `0xFF(x)`, `field = value`.
+    #[inline]
+    fn initial_value(&mut self) -> ParseResult<Operand> {
+        if self.cursor.peek().is_ascii_digit() || !self.cursor.at_ident() {
+            let value = self.constant()?;
+            if matches!(self.cursor.peek(), b',' | b'}' | b';') {
+                return Ok(value);
+            }
+            self.cursor.skip_trivia();
+            if self.cursor.peek() == b'(' {
+                self.cursor.advance(1);
+                let inner = if self.at_name() {
+                    self.symbol_value()?
+                } else {
+                    self.constant()?
+                };
+                self.cursor.expect(b')', "`)` after the masked value")?;
+                return Ok(Operand::Masked(self.out.pool().extend(&[value, inner]).at(0)));
+            }
+            return Ok(value);
+        }
+        if !self.at_name() {
+            return self.constant();
+        }
+        self.symbol_value()
+    }
+
+    /// Whether a name other than a constant begins here, after blanks.
+    pub(crate) fn at_name(&mut self) -> bool {
+        self.cursor.skip_trivia();
+        self.cursor.at_ident() && &self.cursor.src[self.cursor.pos..self.cursor.token_end()] != b"WARP_SZ"
+    }
+
+    fn symbol_value(&mut self) -> ParseResult<Operand> {
+        let (start, end) = self.cursor.take_ident();
+        self.cursor.skip_trivia();
+        let base = match self.cursor.peek() {
+            b'(' if &self.cursor.src[start..end] == b"generic" => {
+                self.cursor.advance(1);
+                let (a, b) = self.cursor.expect_ident("a variable")?;
+                let inner = self.initial_name(a, b);
+                self.cursor.expect(b')', "`)` after the variable")?;
+                Operand::Generic(self.out.pool().extend(&[inner]).at(0))
+            }
+            b'=' => {
+                self.cursor.advance(1);
+                let name = self.intern(start, end);
+                let value = self.field_value()?;
+                let at = self.out.pool().extend(&[Operand::Name(name), value]).at(0);
+                return Ok(Operand::Field(at));
+            }
+            _ => self.initial_name(start, end),
+        };
+        if self.cursor.eat(b'+') {
+            let offset = self.constant()?;
+            let form = AddressForm::Bare;
+            return Ok(Operand::Address(self.out.pool().add_address(Address {
+                base,
+                offset,
+                form,
+            })));
+        }
+        Ok(base)
+    }
+
+    /// The value of a field of an opaque type: a number or a keyword.
+    fn field_value(&mut self) -> ParseResult<Operand> {
+        if self.at_name() {
+            let (start, end) = self.cursor.take_ident();
+            return Ok(Operand::Name(self.intern(start, end)));
+        }
+        self.constant()
+    }
+
+    /// A name in an initializer; one that nothing declares is reported here.
+    fn initial_name(&mut self, start: usize, end: usize) -> Operand {
+        let operand = self.name_operand(start, end);
+        if let Operand::Name(name) = operand
+            && !self.suppressed.suppresses(&self.cursor.src[start..end])
+        {
+            let text = self.out.module.name(name);
+            let message = format!("undeclared name `{text}` in an initializer");
+            self.report_error(Code::UndefinedName, start, end, message);
+        }
+        operand
+    }
+}

@@ -1,0 +1,263 @@
+//! What a caller sees of a function or a prototype: results, parameters and directives.
+
+use alloc::vec::Vec;
+use ptx_ir::lex::scan;
+use ptx_ir::raw::RawModule;
+use ptx_ir::{
+    Binding, Interface, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var,
+};
+use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
+
+use crate::cursor::ParseResult;
+use crate::declaration::{DeclaredName, Specifiers};
+use crate::output::Level;
+use crate::parser::Parser;
+use crate::statement_extent::{begins_declaration, declared_space};
+
+/// Whether the names of parameters are declared in the scope.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum ParamNames {
+    /// Those of a function, for its body.
+    Bind,
+    /// Those of a prototype, or of a function declared in a body.
+    Ignore,
+}
+
+/// The name of a parameter, if it has one, and where it is.
+pub(crate) type ParamName = Option<DeclaredName>;
+
+impl Parser<'_> {
+    /// The interface of a prototype: `(results) _ (parameters) directives`. Its parameters go to the
+    /// tables of the module.
+    pub(crate) fn prototype(&mut self) -> ParseResult<Interface> {
+        let level = core::mem::replace(&mut self.out.level, Level::Module);
+        let result = self.prototype_parts();
+        self.out.level = level;
+        result
+    }
+
+    fn prototype_parts(&mut self) -> ParseResult<Interface> {
+        let mut interface = Interface::default();
+        self.cursor.skip_trivia();
+        if self.cursor.peek() == b'(' {
+            interface.has_returns = true;
+            interface.returns = self.params(ParamNames::Ignore)?;
+        }
+        self.cursor.skip_trivia();
+        if self.cursor.at_ident() || self.cursor.peek() != b'_' {
+            return Err(self
+                .cursor
+                .unexpected("`_` in place of the function's name"));
+        }
+        self.cursor.advance(1);
+        let position = DirectivePosition::Prototype;
+        self.params_and_directives(&mut interface, position, ParamNames::Ignore)?;
+        Ok(interface)
+    }
+
+    pub(crate) fn params_and_directives(
+        &mut self,
+        interface: &mut Interface,
+        position: DirectivePosition,
+        names: ParamNames,
+    ) -> ParseResult<()> {
+        if self.cursor.eat_optional(b'(') {
+            self.cursor.pos -= 1;
+            interface.has_params = true;
+            interface.params = self.params(names)?;
+        }
+        self.interface_directives(interface, position)
+    }
+
+    /// Directives between the parameters and the body.
+    fn interface_directives(
+        &mut self,
+        interface: &mut Interface,
+        position: DirectivePosition,
+    ) -> ParseResult<()> {
+        let start = self.out.module.interface_directives().len() as u32;
+        let mut len = 0;
+        loop {
+            let next = self.cursor.next_token();
+            if scan::peek(self.cursor.src, next) != b'.' {
+                break;
+            }
+            let before = self.cursor.checkpoint();
+            let Some(directive) = self.directive_here() else {
+                let item = self.empty_declaration(next);
+                self.cursor.reset(before);
+                if item {
+                    break;
+                }
+                return Err(self.wrong_directive("before a body"));
+            };
+            if !directive.is_allowed_in(position) {
+                if directive.is_allowed_in(DirectivePosition::Module)
+                    || begins_declaration(directive)
+                {
+                    // The next item: the end of this one is missing.
+                    self.cursor.reset(before);
+                    break;
+                }
+                return Err(self.wrong_directive("before a body"));
+            }
+            self.cursor.advance(directive.text().len());
+            let stmt = self.directive_args(directive)?;
+            self.end_directive(directive)?;
+            self.out.module.interface_directives_mut().push(stmt);
+            len += 1;
+        }
+        interface.directives = TableRange { start, len };
+        Ok(())
+    }
+
+    /// `( parameter, … )`
+    fn params(&mut self, names: ParamNames) -> ParseResult<TableRange> {
+        self.param_list(|parser| {
+            let (mut param, name) = parser.param()?;
+            if names == ParamNames::Bind {
+                param.binding = parser.bind_param(&param, name);
+            }
+            Ok(param)
+        })
+    }
+
+    /// `( result, … )` of a function, whose names are bound after its own.
+    pub(crate) fn results(&mut self, names: &mut Vec<ParamName>) -> ParseResult<TableRange> {
+        self.param_list(|parser| {
+            let (param, name) = parser.param()?;
+            names.push(name);
+            Ok(param)
+        })
+    }
+
+    fn param_list(
+        &mut self,
+        mut param: impl FnMut(&mut Self) -> ParseResult<Param>,
+    ) -> ParseResult<TableRange> {
+        self.cursor.advance(1);
+        let start = self.out.module.params().len() as u32;
+        if !self.cursor.eat(b')') {
+            loop {
+                let param = param(self)?;
+                self.out.module.params_mut().push(param);
+                if self.cursor.eat(b',') {
+                    continue;
+                }
+                self.cursor
+                    .expect(b')', "`,` or `)` after a parameter")?;
+                break;
+            }
+        }
+        let len = self.out.module.params().len() as u32 - start;
+        Ok(TableRange { start, len })
+    }
+
+    fn param(&mut self) -> ParseResult<(Param, ParamName)> {
+        let mut s = Specifiers::EMPTY;
+        let mut ptr = None;
+        let mut trailing_align = Operand::Absent;
+        self.cursor.skip_trivia();
+        while self.cursor.peek() == b'.' {
+            match self.directive_here() {
+                Some(Directive::Ptr) if ptr.is_none() => {
+                    self.cursor.advance(Directive::Ptr.text().len());
+                    ptr = Some(self.pointer()?);
+                }
+                Some(Directive::Align) if s.ty.is_some() => {
+                    self.cursor.advance(Directive::Align.text().len());
+                    trailing_align = self.integer()?;
+                }
+                _ if s.ty.is_some() => {
+                    return Err(self.cursor.unexpected("the name of the parameter"));
+                }
+                _ => self.specifier(&mut s)?,
+            }
+            self.cursor.skip_trivia();
+        }
+        let Some(space) = s.space else {
+            let expected = "`.param` or `.reg` before a parameter";
+            return Err(self.cursor.unexpected(expected));
+        };
+        let Some(ty) = s.ty else {
+            return Err(self.cursor.unexpected("the type of the parameter"));
+        };
+        let name = self.param_name()?;
+        let param = Param {
+            space,
+            align: s.align,
+            vector: s.vector,
+            ty,
+            trailing_align,
+            ptr,
+            name: name.map(|n| n.name),
+            binding: Binding::None,
+            dims: self.dimensions()?,
+        };
+        Ok((param, name))
+    }
+
+    /// The name of a parameter, or `_`.
+    fn param_name(&mut self) -> ParseResult<ParamName> {
+        if self.cursor.peek() == b'_' && !self.cursor.at_ident() {
+            self.cursor.advance(1);
+            return Ok(None);
+        }
+        let (start, end) = self.cursor.expect_ident("the name of the parameter")?;
+        let name: NameId = self.intern(start, end);
+        Ok(Some(DeclaredName { name, start, end }))
+    }
+
+    /// Declares a parameter in the scope of the function.
+    pub(crate) fn bind_param(&mut self, param: &Param, at: ParamName) -> Binding {
+        let Some(at) = at else {
+            return Binding::None;
+        };
+        let (name, scope) = (at.name, self.scopes.current);
+        if param.space == StateSpace::Reg {
+            let register = RegDecl {
+                name,
+                count: None,
+                ty: param.ty,
+                vector: param.vector,
+                scope,
+                stmt: None,
+            };
+            return self.bind_register(register, at);
+        }
+        let var = Var {
+            name,
+            number: None,
+            space: param.space,
+            scope,
+            stmt: None,
+        };
+        self.bind_var(var, None, at)
+    }
+
+    /// What follows `.ptr`.
+    fn pointer(&mut self) -> ParseResult<Pointer> {
+        let mut pointer = Pointer {
+            space: None,
+            opaque: None,
+            align: Operand::Absent,
+        };
+        while let Some(word) = self.cursor.dot_word() {
+            if let Some(space) = declared_space(word) {
+                self.cursor.advance(word.len());
+                pointer.space = Some(space);
+            } else if Directive::from_text(word) == Some(Directive::Align) {
+                self.cursor.advance(word.len());
+                pointer.align = self.integer()?;
+            } else if let Some(ty) = ScalarType::from_text(word)
+                .filter(|t| t.kind() == TypeKind::Opaque && pointer.opaque.is_none())
+            {
+                self.cursor.advance(word.len());
+                pointer.opaque = Some(ty);
+            } else {
+                break;
+            }
+        }
+        Ok(pointer)
+    }
+}

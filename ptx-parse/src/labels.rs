@@ -1,0 +1,63 @@
+//! Labels of one body that are used before they are defined.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use ptx_ir::lex::scan::{class, is};
+use ptx_ir::{LabelId, StmtId};
+
+/// The statement of a label that is not defined yet.
+pub(crate) const UNDEFINED: StmtId = StmtId::new(u32::MAX);
+
+#[derive(Default)]
+pub(crate) struct PendingLabels {
+    /// Each use: the label and the offset of the name.
+    pub(crate) uses: Vec<(LabelId, u32)>,
+    /// How many uses there were before the current statement.
+    before_statement: usize,
+    /// Labels that turned out to be a label of an outer scope.
+    pub(crate) merged: Vec<(LabelId, LabelId)>,
+    /// Labels that were never defined.
+    pub(crate) undefined: Vec<LabelId>,
+    /// Labels that turned out to be names declared after their use.
+    pub(crate) declared_after_use: BTreeSet<LabelId>,
+}
+
+impl PendingLabels {
+    #[inline(always)]
+    pub(crate) fn begin_statement(&mut self) {
+        self.before_statement = self.uses.len();
+    }
+
+    /// Forgets the uses in the current statement, which is reported already.
+    pub(crate) fn forget_statement(&mut self) {
+        self.uses.truncate(self.before_statement);
+    }
+
+    /// Forgets the last use if it is right before `end`.
+    pub(crate) fn forget_use_before(&mut self, src: &[u8], end: usize) {
+        let word = src[..end]
+            .iter()
+            .rev()
+            .take_while(|&&b| is(b, class::IDENT));
+        self.forget_uses_from(end - word.count());
+    }
+
+    /// Forgets the uses from the offset `start` of the source on.
+    pub(crate) fn forget_uses_from(&mut self, start: usize) {
+        while self
+            .uses
+            .last()
+            .is_some_and(|&(_, at)| at as usize >= start)
+        {
+            self.uses.pop();
+        }
+    }
+
+    /// Ready for the next body.
+    pub(crate) fn clear(&mut self) {
+        self.uses.clear();
+        self.merged.clear();
+        self.undefined.clear();
+        self.declared_after_use.clear();
+    }
+}

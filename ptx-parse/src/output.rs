@@ -1,0 +1,149 @@
+//! What parsing produces: the module, the body being parsed, and operands of unfinished statements.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use ptx_ir::raw::{self, RawBody, RawModule};
+use ptx_ir::{
+    Body, BodyId, Declarations, Item, ListId, Module, NameId, Opaque, Operand, OperandPool,
+    OperandRange, Span, Statement, StmtId, StmtSpan,
+};
+
+/// Where statements and their operands are stored.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Level {
+    Module,
+    Body,
+}
+
+pub(crate) struct Output {
+    pub(crate) module: Module,
+    /// The body being parsed; its storage is shared with the bodies before it.
+    pub(crate) body: Body,
+    pub(crate) level: Level,
+    /// Operands of unfinished lists and statements.
+    pub(crate) scratch: Vec<Operand>,
+    /// The first body without tables, and where the source after the body before it begins.
+    pending: (usize, usize),
+}
+
+impl Output {
+    pub(crate) fn new(source: Arc<[u8]>) -> Self {
+        let len = source.len();
+        Self {
+            module: raw::module_with_source(source),
+            body: raw::body_with_capacity(len.min(raw::SHARED_TEXT)),
+            level: Level::Module,
+            scratch: Vec::new(),
+            pending: (0, 0),
+        }
+    }
+
+    /// The module, when the parser is done.
+    pub(crate) fn finish(self) -> Module {
+        let (mut module, body, pending) = (self.module, self.body, self.pending.0);
+        drop(self.scratch);
+        raw::finish(body, module.bodies_mut().values_mut().skip(pending));
+        module
+    }
+
+    #[inline(always)]
+    pub(crate) fn in_body(&self) -> bool {
+        self.level == Level::Body
+    }
+
+    /// Keeps the body that ends at `pos`; bodies of a long enough text get their tables together.
+    pub(crate) fn keep_body(&mut self, body: Body, pos: usize) -> BodyId {
+        let id = self.module.bodies_mut().push(body);
+        if pos - self.pending.1 >= raw::SHARED_TEXT {
+            let bodies = self.module.bodies_mut().values_mut().skip(self.pending.0);
+            raw::share(&mut self.body, bodies);
+            self.pending = (self.module.bodies().len(), pos);
+        }
+        id
+    }
+
+    /// The id of the spelling `text`, which is in the source at `start`.
+    #[inline]
+    pub(crate) fn intern(&mut self, text: &[u8], start: usize) -> NameId {
+        NameId::new(self.module.names_mut().intern_at(text, start as u32).0)
+    }
+
+    /// The pool that operands go to.
+    #[inline(always)]
+    pub(crate) fn pool(&mut self) -> &mut OperandPool {
+        match self.level {
+            Level::Body => self.body.pool_mut(),
+            Level::Module => self.module.pool_mut(),
+        }
+    }
+
+    /// The tables that the declaration being parsed belongs to.
+    pub(crate) fn declarations(&mut self) -> &mut Declarations {
+        match self.level {
+            Level::Body => self.body.declarations_mut(),
+            Level::Module => self.module.declarations_mut(),
+        }
+    }
+
+    /// Moves the operands from `mark` on from the scratch stack into a list of the pool.
+    #[inline]
+    pub(crate) fn list_from(&mut self, mark: usize) -> ListId {
+        let pool = match self.level {
+            Level::Body => self.body.pool_mut(),
+            Level::Module => self.module.pool_mut(),
+        };
+        let id = pool.add_list(&self.scratch[mark..]);
+        self.scratch.truncate(mark);
+        id
+    }
+
+    /// Moves the operands from `mark` on from the scratch stack into the pool.
+    #[inline]
+    pub(crate) fn range_from(&mut self, mark: usize) -> OperandRange {
+        let pool = match self.level {
+            Level::Body => self.body.pool_mut(),
+            Level::Module => self.module.pool_mut(),
+        };
+        let range = pool.extend(&self.scratch[mark..]);
+        self.scratch.truncate(mark);
+        range
+    }
+
+    /// Adds a statement of the body that is at `start..end` of the source.
+    #[inline(always)]
+    pub(crate) fn push_statement(
+        &mut self,
+        s: Statement,
+        start: usize,
+        end: usize,
+        comments: bool,
+    ) -> StmtId {
+        let base = self.body.base() as usize;
+        let span = StmtSpan::new(Span::at(start - base, end - base), comments);
+        raw::push_statement(&mut self.body, s, span)
+    }
+
+    /// Adds an item that is at `start..end` of the source.
+    pub(crate) fn push_item(&mut self, item: Item, start: usize, end: usize, comments: bool) {
+        let span = StmtSpan::new(Span::at(start, end), comments);
+        raw::push_item(&mut self.module, item, span);
+    }
+
+    /// Adds an item that could not be parsed.
+    pub(crate) fn push_opaque_item(&mut self, mentions: OperandRange, start: usize, end: usize) {
+        let id = self.module.opaques_mut().push(Opaque { mentions });
+        self.push_item(Item::Opaque(id), start, end, false);
+    }
+
+    /// One past the statement, item or `{` before the one being parsed.
+    pub(crate) fn end_of_previous(&self) -> usize {
+        if !self.in_body() {
+            let last = self.module.items().next_back();
+            return last.map_or(0, |(id, _)| self.module.span(id).end as usize);
+        }
+        match self.body.statements().next_back() {
+            Some((id, _)) => self.body.source_span(id).end as usize,
+            None => self.body.base() as usize + 1,
+        }
+    }
+}

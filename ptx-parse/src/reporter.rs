@@ -1,0 +1,44 @@
+//! Collects diagnostics, up to a limit.
+
+use alloc::format;
+use alloc::vec::Vec;
+use ptx_ir::{Code, Diagnostic};
+
+use crate::cascade::Cascade;
+
+pub(crate) struct Reporter {
+    diagnostics: Vec<Diagnostic>,
+    limit: usize,
+    /// Which later errors follow from those that were reported.
+    pub(crate) cascade: Cascade,
+}
+
+impl Reporter {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            diagnostics: Vec::new(),
+            limit,
+            cascade: Cascade::default(),
+        }
+    }
+
+    /// Keeps a diagnostic, up to the limit.
+    #[cold]
+    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+        self.cascade.reported(&diagnostic);
+        let limit = self.limit;
+        if self.diagnostics.len() < limit {
+            self.diagnostics.push(diagnostic);
+        } else if self.diagnostics.len() == limit {
+            self.diagnostics.push(Diagnostic::error(
+                Code::TooManyDiagnostics,
+                diagnostic.span,
+                format!("more than {limit} diagnostics; the rest is not reported"),
+            ));
+        }
+    }
+
+    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.diagnostics
+    }
+}

@@ -1,0 +1,161 @@
+//! Where a statement that cannot be parsed ends, judged by its tokens alone.
+
+use ptx_ir::lex::scan::{self, Trivia, class, is};
+use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::Linkage;
+use ptx_isa::{Directive, Opcode, StateSpace};
+
+/// Whether a word is an opcode, which could begin a statement.
+pub(crate) fn is_opcode(text: &[u8]) -> bool {
+    Opcode::from_text(text).is_some()
+}
+
+/// The state space whose declarations a keyword begins.
+pub(crate) fn declared_space(word: &[u8]) -> Option<StateSpace> {
+    StateSpace::from_text(word).filter(|s| !s.text().contains("::"))
+}
+
+/// Whether a declaration begins with this directive.
+pub(crate) fn begins_declaration(directive: Directive) -> bool {
+    Linkage::from_directive(directive).is_some()
+        || declared_space(directive.text().as_bytes()).is_some()
+        || matches!(directive, Directive::Align | Directive::Attribute)
+}
+
+/// Whether the `}` at `at` ends a block: one that is followed on its line by what continues an operand
+/// list, and begins no statement, is part of a malformed statement.
+pub(crate) fn closes_block(src: &[u8], at: usize) -> bool {
+    let rest = src.get(at + 1..).unwrap_or_default();
+    let blanks = rest
+        .iter()
+        .take_while(|b| matches!(b, b' ' | b'\t'))
+        .count();
+    let next = at + 1 + blanks;
+    match scan::peek(src, next) {
+        b',' | b';' | b'|' | b']' | b')' => false,
+        b if is(b, class::START | class::DIGIT) => {
+            let end = scan::ident_end(src, next);
+            is_opcode(&src[next..end]) || scan::peek(src, end) == b':'
+        }
+        _ => true,
+    }
+}
+
+/// Where the statement that begins at `start` ends, at least one byte on: after a `;`, before a brace
+/// that is not its own, or before a line that begins a new statement.
+pub(crate) fn statement_end(src: &[u8], start: usize) -> usize {
+    find_end(src, start).max((start + 1).min(src.len()))
+}
+
+fn find_end(src: &[u8], start: usize) -> usize {
+    let mut depth = 0usize;
+    let mut end = start;
+    let mut new_line = false;
+    // Whether the statement is on one line so far, and has a word: `ld.v2.f32 {a, b}`.
+    let (mut one_line, mut has_word) = (true, false);
+    for token in Lexer::fragment(&src[start..]) {
+        let at = start + token.span.start as usize;
+        let text = token.span.of(&src[start..]);
+        if token.kind.is_trivia() {
+            new_line |= text.contains(&b'\n') || token.kind == TokenKind::LineMarker;
+            one_line &= !new_line;
+            continue;
+        }
+        if at > start {
+            if new_line && begins_statement(src, token, text, at + text.len(), depth) {
+                return end;
+            }
+            let ends = match text {
+                b"{" => !(one_line && has_word || is_operand_brace(src, start, at)),
+                b"}" => closes_block(src, at),
+                _ => false,
+            };
+            if depth == 0 && ends {
+                return end;
+            }
+        }
+        new_line = false;
+        has_word |= text.iter().any(u8::is_ascii_alphanumeric);
+        end = start + token.span.end as usize;
+        match text {
+            b";" => return end,
+            b"{" => depth += 1,
+            b"}" if at == start => return end,
+            b"}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    end
+}
+
+/// Whether a `{` at `at` opens a vector or initializer of the statement, not a block.
+fn is_operand_brace(src: &[u8], start: usize, at: usize) -> bool {
+    let before = src[start..at]
+        .iter()
+        .rev()
+        .find(|b| !b.is_ascii_whitespace());
+    matches!(before, Some(b',' | b'[' | b'=' | b'|' | b'('))
+}
+
+/// Whether a token at the beginning of a line, which ends at `end`, looks like the start of a
+/// statement.
+fn begins_statement(src: &[u8], token: Token, text: &[u8], end: usize, depth: usize) -> bool {
+    match token.kind {
+        TokenKind::Punct => text == b"@" || (text == b"}" && depth > 0),
+        TokenKind::DotWord => Directive::from_text(text).is_some(),
+        TokenKind::Ident => {
+            let next = scan::skip_trivia(src, end, &mut Trivia::default());
+            is_opcode(text) || scan::peek(src, next) == b':'
+        }
+        _ => false,
+    }
+}
+
+/// Whether no statement of a body can begin with the first token of `text`.
+pub(crate) fn is_fragment(text: &[u8]) -> bool {
+    let Some(token) = Lexer::fragment(text).next() else {
+        return false;
+    };
+    let first = token.span.of(text);
+    match token.kind {
+        TokenKind::Ident => !is_opcode(first),
+        TokenKind::DotWord => Directive::from_text(first).is_none(),
+        TokenKind::Punct => !matches!(first, b"@" | b"{" | b"}"),
+        _ => true,
+    }
+}
+
+pub(crate) fn contains_opcode(text: &[u8]) -> bool {
+    Lexer::fragment(text).any(|t| t.kind == TokenKind::Ident && is_opcode(t.span.of(text)))
+}
+
+/// Whether `text` has a keyword of a declaration that is not a modifier.
+pub(crate) fn contains_declaration(text: &[u8]) -> bool {
+    Lexer::fragment(text).any(|t| {
+        let before = (t.span.start as usize).checked_sub(1).map(|i| text[i]);
+        t.kind == TokenKind::DotWord
+            && before.is_none_or(|b| is(b, class::BLANK))
+            && Directive::from_text(t.span.of(text)).is_some_and(begins_declaration)
+    })
+}
+
+/// Whether a declaration lacks a name in `text`: it has none, or none after its last comma.
+pub(crate) fn lacks_name(text: &[u8]) -> bool {
+    let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
+    let last = tokens.clone().last();
+    last.is_some_and(|t| t.span.of(text) == b",") || !tokens.any(|t| t.kind == TokenKind::Ident)
+}
+
+/// Whether `start..end` may be in place of a brace: it is a single token, contains a brace, or is next
+/// to one. The statement before it ends at `before`.
+pub(crate) fn touches_brace(src: &[u8], before: usize, start: usize, end: usize) -> bool {
+    let is_brace = |b: u8| matches!(b, b'{' | b'}');
+    let text = &src[start..end];
+    let inside = Lexer::fragment(text)
+        .any(|t| t.kind == TokenKind::Punct && is_brace(text[t.span.start as usize]));
+    let after = scan::skip_trivia(src, end, &mut Trivia::default());
+    Lexer::fragment(text).nth(1).is_none()
+        || inside
+        || before.checked_sub(1).is_some_and(|i| is_brace(src[i]))
+        || !text.ends_with(b";") && is_brace(scan::peek(src, after))
+}
