@@ -42,7 +42,7 @@ fn simpler(
     let Statement::Inst(inst) = statement else {
         return None;
     };
-    let signature = module.signature(body.insts.get(inst)?.sig);
+    let signature = module.signature(body.inst(inst)?.sig);
     let [d, a, Operand::Small(n)] = *body.operands(inst) else {
         return None;
     };

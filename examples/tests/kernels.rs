@@ -21,9 +21,9 @@ fn check(kernel: &Kernel) {
         kernel.name,
         kernel.text
     );
-    let function = &module.functions[module.function(kernel.name).unwrap()];
+    let function = &module.functions()[module.function(kernel.name).unwrap()];
     assert_eq!(function.kind, FunctionKind::Entry);
-    let types = function.interface.params.of(&module.params).iter();
+    let types = function.interface.params.of(module.params()).iter();
     let types: Vec<&str> = types.map(|p| p.ty.known().unwrap().text()).collect();
     let told = kernel.parameters.iter().map(|p| match p {
         Parameter::Buffer { .. } => ".u64",
@@ -46,7 +46,7 @@ fn check(kernel: &Kernel) {
         return;
     };
     // The oldest target that new assemblers make code for.
-    let target = module.header.target.unwrap().to_string();
+    let target = module.header().target.unwrap().to_string();
     let target = target.replace("sm_70", "sm_75");
     let file = std::env::temp_dir().join(format!(
         "example-{}-{}.ptx",

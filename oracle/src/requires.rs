@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
 /// Checks one file; `None` if its version is not completely known.
 fn judge(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Outcome>> {
     let module = ptx_parse::parse(source).module;
-    if module.header.version.is_none_or(|v| !v.is_judged()) {
+    if module.header().version.is_none_or(|v| !v.is_judged()) {
         return Ok(None);
     }
     let needs = ptx_verify::requires(&module).module;

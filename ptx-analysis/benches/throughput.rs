@@ -68,7 +68,7 @@ fn facts(bencher: Bencher<'_, '_>, name: &str) {
     let bytes = BytesCount::new(module.source().len());
     bencher
         .counter(bytes)
-        .bench_local(|| ModuleFacts::new(&module).module().bodies.len());
+        .bench_local(|| ModuleFacts::new(&module).module().bodies().len());
 }
 
 #[divan::bench(args = names())]

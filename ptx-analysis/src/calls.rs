@@ -59,7 +59,7 @@ impl CallGraph {
             });
             symbols.collect::<Vec<_>>()
         };
-        taken.extend(functions(&module.pool));
+        taken.extend(functions(module.pool()));
         let mut calls = Vec::new();
         for (from, _, body) in module.definitions() {
             let Some(function) = facts.function(from) else {
@@ -94,23 +94,23 @@ impl CallGraph {
                 }
                 mentioned(body, inst, direct, |symbol| taken.extend(home(symbol)));
             }
-            for opaque in body.opaques.values() {
-                let symbols = body.pool.slice(opaque.mentions).iter();
+            for opaque in body.opaques().values() {
+                let symbols = body.pool().slice(opaque.mentions).iter();
                 taken.extend(symbols.filter_map(|o| match o {
                     Operand::Symbol(symbol) => home(*symbol),
                     _ => None,
                 }));
             }
-            for declarator in &body.declarations.declarators {
+            for declarator in &body.declarations().declarators {
                 if declarator.init != Operand::Absent {
-                    taken.extend(functions(&body.pool));
+                    taken.extend(functions(body.pool()));
                     break;
                 }
             }
         }
         taken.sort_unstable_by_key(|f| f.as_u32());
         taken.dedup();
-        let (groups, recursive) = groups(module.functions.len(), &calls, &taken);
+        let (groups, recursive) = groups(module.functions().len(), &calls, &taken);
         Self {
             calls,
             taken,
@@ -122,7 +122,7 @@ impl CallGraph {
 
 /// The function that each symbol stands for.
 fn homes(module: &Module) -> Vec<Option<FuncId>> {
-    let of = module.symbols.values().map(|s| match s.kind {
+    let of = module.symbols().values().map(|s| match s.kind {
         SymbolKind::Function(id) => Some(id),
         _ => None,
     });
@@ -141,7 +141,7 @@ fn mentioned(body: &Body, inst: InstId, direct: Option<SymbolId>, mut each: impl
     let mut look = |operand: &Operand| match *operand {
         Operand::Symbol(symbol) => each(symbol),
         Operand::Address(id) => {
-            if let Some(Operand::Symbol(symbol)) = body.pool.address(id).map(|a| a.base) {
+            if let Some(Operand::Symbol(symbol)) = body.pool().address(id).map(|a| a.base) {
                 each(symbol);
             }
         }
@@ -151,7 +151,7 @@ fn mentioned(body: &Body, inst: InstId, direct: Option<SymbolId>, mut each: impl
         match *operand {
             Operand::Symbol(symbol) if Some(symbol) == direct => {}
             Operand::List(id) | Operand::Vector(id) | Operand::Bracket(id) => {
-                body.pool.list(id).iter().for_each(&mut look);
+                body.pool().list(id).iter().for_each(&mut look);
             }
             _ => look(operand),
         }

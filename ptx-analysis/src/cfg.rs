@@ -222,7 +222,7 @@ fn places(body: &Body, blocks: &[Block]) -> Vec<Option<BlockId>> {
     if body.edits().is_none() {
         return Vec::new();
     }
-    let mut places = alloc::vec![None; body.statements.len()];
+    let mut places = alloc::vec![None; body.statement_table().len()];
     for (at, block) in blocks.iter().enumerate().filter(|(_, b)| !b.is_dispatch) {
         for (stmt, _) in body.range(block.first, block.end) {
             if let Some(place) = places.get_mut(stmt.index()) {
@@ -297,7 +297,7 @@ impl<'a> Builder<'a> {
             ends: Vec::new(),
             edges: Vec::new(),
             starts: Vec::new(),
-            labels: alloc::vec![None; facts.body().labels.len()],
+            labels: alloc::vec![None; facts.body().labels().len()],
             real: 0,
             tables: BTreeMap::new(),
             unknowns: 0,
@@ -311,7 +311,7 @@ impl<'a> Builder<'a> {
     /// Cuts the statements into blocks.
     fn split(&mut self) {
         let body = self.facts.body();
-        let last = StmtId::from_index(body.statements.len());
+        let last = StmtId::from_index(body.statement_table().len());
         let mut first = body.statements().next().map_or(last, |(id, _)| id);
         let mut label = None;
         let mut content = false;
@@ -358,13 +358,13 @@ impl<'a> Builder<'a> {
             block.end = last;
         }
         self.real = self.blocks.len();
-        let budget = 8 * body.statements.len() + 1024;
+        let budget = 8 * body.statement_table().len() + 1024;
         let edges = self.tables.iter().map(|(&label, uses)| {
             let list = self.facts.table(label).unwrap_or_default();
             uses.count.saturating_mul(ranges::size(body, list))
         });
         let edges = edges.fold(0usize, usize::saturating_add);
-        let unknown = self.unknowns.saturating_mul(body.labels.len());
+        let unknown = self.unknowns.saturating_mul(body.labels().len());
         self.hubs_for = (edges > budget, unknown > budget);
     }
 
@@ -384,10 +384,10 @@ impl<'a> Builder<'a> {
     /// Whether the label at `stmt` names a table and not a place in the code.
     fn is_of_table(&self, stmt: StmtId) -> bool {
         let body = self.facts.body();
-        match body.after(stmt).and_then(|s| body.statements.get(s)) {
+        match body.after(stmt).and_then(|s| body.statement(s)) {
             Some(Statement::Prototype(_)) => true,
-            Some(&Statement::Directive(id)) => matches!(
-                body.directives.get(id).map(|d| d.directive),
+            Some(Statement::Directive(id)) => matches!(
+                body.directives().get(id).map(|d| d.directive),
                 Some(Directive::Branchtargets | Directive::Calltargets)
             ),
             _ => false,
@@ -501,7 +501,7 @@ impl<'a> Builder<'a> {
     }
 
     fn dispatch_block(&mut self, table: Option<LabelId>) -> BlockId {
-        let end = StmtId::from_index(self.facts.body().statements.len());
+        let end = StmtId::from_index(self.facts.body().statement_table().len());
         let id = BlockId::from_index(self.blocks.len());
         self.close(end, end, None, End::Next);
         self.set(id, |b| b.is_dispatch = true);

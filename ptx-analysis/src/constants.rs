@@ -282,7 +282,7 @@ impl<'a> Pass<'a> {
 
     /// The bits of an operand of an instruction with these types.
     fn operand(&self, stmt: StmtId, operand: Operand, types: &[ScalarType]) -> Constant {
-        let pool = &self.facts.body().pool;
+        let pool = &self.facts.body().pool();
         let float = types.iter().any(|t| t.is_float());
         let wide = |bits: u16| types.iter().all(|t| t.bits() == bits);
         match operand {
@@ -336,8 +336,8 @@ impl<'a> Pass<'a> {
         if defs.peek().is_none() {
             return;
         }
-        let inst = match self.facts.body().statements.get(stmt) {
-            Some(&Statement::Inst(inst)) => Some(inst),
+        let inst = match self.facts.body().statement(stmt) {
+            Some(Statement::Inst(inst)) => Some(inst),
             _ => None,
         };
         let facts = inst.map(|i| self.facts.inst(i)).filter(Facts::is_known);
@@ -386,7 +386,7 @@ impl<'a> Pass<'a> {
 
     /// The result of an instruction, or why there is none.
     fn result(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Result<Folded, Constant> {
-        let Some(sig) = self.facts.body().insts.get(inst).map(|i| i.sig) else {
+        let Some(sig) = self.facts.body().inst(inst).map(|i| i.sig) else {
             return Err(Constant::Overdefined);
         };
         let signature = self.facts.module().signature(sig);
@@ -406,7 +406,7 @@ impl<'a> Pass<'a> {
                 }
                 (RegAccess::Write, _) => {}
                 (RegAccess::Read, Operand::Vector(list)) => {
-                    for &part in self.facts.body().pool.list(list) {
+                    for &part in self.facts.body().pool().list(list) {
                         operands.push(self.operand(stmt, part, &types));
                     }
                 }
@@ -448,7 +448,7 @@ impl<'a> Pass<'a> {
 
     /// The source at a place without its sign and without the bytes or half words selected of it.
     fn bare(&self, operand: Operand, place: usize, video: &mut Video) -> Operand {
-        let pool = &self.facts.body().pool;
+        let pool = &self.facts.body().pool();
         let operand = match (operand, video.negative.get_mut(place)) {
             (Operand::Neg(at), Some(negative)) => {
                 *negative = true;
@@ -474,7 +474,7 @@ impl<'a> Pass<'a> {
         if variable == self.ssa.carry() {
             return bit(folded.carry);
         }
-        let pool = &self.facts.body().pool;
+        let pool = &self.facts.body().pool();
         let is = |operand: Operand| {
             let range = f.place(operand).map(|p| self.variables.of(p));
             range.is_some_and(|r| r.len() == 1 && r.start == variable)

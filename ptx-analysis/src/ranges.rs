@@ -30,7 +30,7 @@ impl<'a> Names<'a> {
                         continue;
                     };
                     let base = facts.module().name_bytes(name);
-                    let scope = body.labels.get(table).map(|l| l.scope);
+                    let scope = body.labels().get(table).map(|l| l.scope);
                     targets.extend((0..count).map(|n| {
                         let member = [base, alloc::format!("{n}").as_bytes()].concat();
                         self.visible(facts, &member, scope?)
@@ -52,7 +52,7 @@ impl<'a> Names<'a> {
         let body = facts.body();
         let labels = self.labels.get_or_insert_with(|| {
             let mut labels: BTreeMap<&[u8], Vec<LabelId>> = BTreeMap::new();
-            for (id, label) in body.labels.iter() {
+            for (id, label) in body.labels().iter() {
                 let name = facts.module().name_bytes(label.name);
                 labels.entry(name).or_default().push(id);
             }
@@ -60,7 +60,7 @@ impl<'a> Names<'a> {
         });
         let candidates = labels.get(name)?;
         around(body, scope).find_map(|scope| {
-            let here = |id: &&LabelId| body.labels.get(**id).is_some_and(|l| l.scope == scope);
+            let here = |id: &&LabelId| body.labels().get(**id).is_some_and(|l| l.scope == scope);
             candidates.iter().find(here).copied()
         })
     }
@@ -68,12 +68,12 @@ impl<'a> Names<'a> {
 
 /// The name and the count of a range; `None` if it has more members than there are labels: then not all can be set.
 fn range(body: &Body, at: OperandRef) -> Option<(NameId, usize)> {
-    let pair = body.pool.operands().get(at.index()..at.index() + 2)?;
+    let pair = body.pool().operands().get(at.index()..at.index() + 2)?;
     let &[Operand::Name(name), Operand::Small(count)] = pair else {
         return None;
     };
     let count = usize::try_from(count).ok()?;
-    (count <= body.labels.len()).then_some((name, count))
+    (count <= body.labels().len()).then_some((name, count))
 }
 
 /// How many targets a table has.

@@ -24,20 +24,20 @@ impl Variables {
     /// Numbers the registers of a body.
     pub fn new(body: &Body) -> Self {
         let lanes = |r: &ptx_ir::Register| {
-            let decl = body.reg_decls.get(r.decl);
+            let decl = body.reg_decls().get(r.decl);
             u32::from(decl.map_or(1, |d| d.vector.max(1)))
         };
-        let vectors = body.reg_decls.values().any(|d| d.vector > 1);
+        let vectors = body.reg_decls().values().any(|d| d.vector > 1);
         if !vectors {
             return Self {
                 starts: Vec::new(),
                 registers: Vec::new(),
-                len: body.registers.len() as u32,
+                len: body.registers().len() as u32,
             };
         }
-        let mut starts = Vec::with_capacity(body.registers.len() + 1);
+        let mut starts = Vec::with_capacity(body.registers().len() + 1);
         let mut registers = Vec::new();
-        for (id, register) in body.registers.iter() {
+        for (id, register) in body.registers().iter() {
             starts.push(registers.len() as u32);
             registers.extend((0..lanes(register)).map(|_| id));
         }
@@ -100,8 +100,8 @@ impl Variables {
 
     /// The class of register that holds it; `None` where its type is unknown.
     pub fn class(&self, body: &Body, variable: u32) -> Option<RegisterClass> {
-        let register = body.registers.get(self.place(variable).register)?;
-        let ty = body.reg_decls.get(register.decl)?.ty.known()?;
+        let register = body.registers().get(self.place(variable).register)?;
+        let ty = body.reg_decls().get(register.decl)?.ty.known()?;
         ty.register_class()
     }
 }

@@ -145,8 +145,8 @@ impl Pass<'_> {
     }
 
     fn statement(&mut self, stmt: StmtId) {
-        let inst = match self.facts.body().statements.get(stmt) {
-            Some(&Statement::Inst(inst)) => Some(inst),
+        let inst = match self.facts.body().statement(stmt) {
+            Some(Statement::Inst(inst)) => Some(inst),
             _ => None,
         };
         let expression = inst.and_then(|inst| self.expression(stmt, inst));
@@ -198,7 +198,7 @@ impl Pass<'_> {
         if !f.may_be_duplicated() || f.memory().next().is_some() || !f.asynchronous().is_empty() {
             return None;
         }
-        let sig = self.facts.body().insts.get(inst)?.sig;
+        let sig = self.facts.body().inst(inst)?.sig;
         let signature = self.facts.module().signature(sig);
         let (opcode, mut sources) = (signature.opcode()?, Vec::new());
         for (operand, usage) in f.parts().filter(|(_, usage)| *usage != RegAccess::Write) {
@@ -240,7 +240,7 @@ impl Pass<'_> {
         f: &Facts<'_>,
         key: &mut Vec<Atom>,
     ) -> Option<()> {
-        let pool = &self.facts.body().pool;
+        let pool = &self.facts.body().pool();
         let atom = match operand {
             Operand::Not(at) => {
                 key.push(Atom::Inverted);
@@ -304,7 +304,7 @@ impl Pass<'_> {
         let results = f.parts().filter(|(_, usage)| *usage == RegAccess::Write);
         for (nth, (operand, _)) in (0u32..).zip(results) {
             let parts = match operand {
-                Operand::Vector(list) => body.pool.list(list),
+                Operand::Vector(list) => body.pool().list(list),
                 _ => core::slice::from_ref(&operand),
             };
             for (part, &operand) in (0u32..).zip(parts) {

@@ -44,7 +44,9 @@ fn each(
         for (id, _, body) in module.definitions() {
             let facts = facts.function(id).expect("a definition has a body");
             let analysis = FunctionAnalysis::new(facts);
-            if analysis.cfg.node_count() <= MOST_BLOCKS && body.insts.len() <= MOST_INSTRUCTIONS {
+            if analysis.cfg.node_count() <= MOST_BLOCKS
+                && body.inst_table().len() <= MOST_INSTRUCTIONS
+            {
                 count += 1;
                 with(facts, &analysis);
             }

@@ -26,8 +26,8 @@ const REGISTERS: &str = ".reg .pred %p<4>;
 ";
 
 fn place(module: &Module, facts: &ptx_ir::Body, place: RegLane) -> String {
-    let register = facts.registers.get(place.register).expect("a register");
-    let decl = facts.reg_decls.get(register.decl).expect("a declaration");
+    let register = facts.registers().get(place.register).expect("a register");
+    let decl = facts.reg_decls().get(register.decl).expect("a declaration");
     let mut text = module.name(decl.name).to_owned();
     if decl.count.is_some() {
         write!(text, "{}", register.number).expect("text");

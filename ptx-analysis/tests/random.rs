@@ -40,8 +40,8 @@ fn each(size: usize, check: impl Fn(&Sample, FunctionFacts<'_>, &FunctionAnalysi
 
 fn name(module: &Module, facts: FunctionFacts<'_>, place: RegLane) -> Vec<String> {
     let body = facts.body();
-    let register = body.registers.get(place.register).expect("a register");
-    let decl = body.reg_decls.get(register.decl).expect("a declaration");
+    let register = body.registers().get(place.register).expect("a register");
+    let decl = body.reg_decls().get(register.decl).expect("a declaration");
     let base = module.name(decl.name);
     match (decl.count, decl.vector) {
         (Some(_), _) => vec![format!("{base}{}", register.number)],
@@ -354,7 +354,7 @@ fn dominators_and_loops_of_random_graphs() {
 #[test]
 fn statements_lie_in_their_blocks() {
     each(20, |sample, facts, analysis| {
-        let count = facts.body().statements.len() as u32;
+        let count = facts.body().statement_table().len() as u32;
         for stmt in 0..count {
             let block = analysis
                 .cfg

@@ -52,8 +52,8 @@ fn steps(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Vec<Vec<
     for (_, block) in cfg.blocks() {
         let mut list = Vec::new();
         for at in block.first.as_u32()..block.end.as_u32() {
-            let mut one = match facts.body().statements.get(StmtId::new(at)) {
-                Some(&Statement::Inst(id)) => {
+            let mut one = match facts.body().statement(StmtId::new(at)) {
+                Some(Statement::Inst(id)) => {
                     let f = facts.inst(id);
                     let mut one = step(at, variables, f.registers());
                     if f.reads_carry() {
@@ -66,7 +66,7 @@ fn steps(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Vec<Vec<
                     }
                     one
                 }
-                Some(&Statement::Opaque(id)) => {
+                Some(Statement::Opaque(id)) => {
                     let mut one = step(at, variables, facts.opaque(id));
                     one.reads.insert(carry);
                     one.may.insert(carry);
@@ -381,7 +381,7 @@ fn folder(path: &str, most_bytes: u64) -> usize {
         let module = ptx_parse::parse(&fs::read(&path).unwrap()).module;
         let facts = ModuleFacts::new(&module);
         for (id, _, body) in module.definitions() {
-            if body.statements.len() > 300 || body.labels.len() > 40 {
+            if body.statement_table().len() > 300 || body.labels().len() > 40 {
                 continue;
             }
             check(facts.function(id).unwrap(), &path.display().to_string());

@@ -34,8 +34,8 @@ fn analyse(module: &Module) -> Found {
         .statements()
         .filter(|(_, s)| matches!(s, Statement::Inst(_)));
     let name = |v: u32| {
-        let register = body.registers.get(variables.place(v).register).unwrap();
-        let decl = body.reg_decls.get(register.decl).unwrap();
+        let register = body.registers().get(variables.place(v).register).unwrap();
+        let decl = body.reg_decls().get(register.decl).unwrap();
         let number = decl
             .count
             .map_or(String::new(), |_| register.number.to_string());

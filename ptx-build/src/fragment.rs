@@ -136,9 +136,12 @@ impl Part<'_> {
         let mut bodies = self.module.definitions().map(|(_, _, body)| body);
         bodies.any(|body| {
             let is_here = |stmt: Option<StmtId>| stmt.is_some_and(|s| self.holds(body, s));
-            let mut registers = body.reg_decls.iter().filter(|(_, r)| is_here(r.stmt));
-            let mut vars = body.vars.iter().filter(|(_, v)| is_here(v.stmt));
-            let mut labels = body.labels.iter().filter(|(_, l)| self.holds(body, l.stmt));
+            let mut registers = body.reg_decls().iter().filter(|(_, r)| is_here(r.stmt));
+            let mut vars = body.vars().iter().filter(|(_, v)| is_here(v.stmt));
+            let mut labels = body
+                .labels()
+                .iter()
+                .filter(|(_, l)| self.holds(body, l.stmt));
             let text = |name| self.module.name(name);
             registers.any(|(_, r)| match r.count {
                 Some(_) => member(text(r.name)),
@@ -160,8 +163,8 @@ impl Part<'_> {
                 continue;
             };
             let register = |place: ptx_ir::facts::RegLane| {
-                let register = body.registers.get(place.register);
-                let decl = register.and_then(|r| Some((r, body.reg_decls.get(r.decl)?)));
+                let register = body.registers().get(place.register);
+                let decl = register.and_then(|r| Some((r, body.reg_decls().get(r.decl)?)));
                 let text = decl.map_or(String::new(), |(r, d)| match d.count {
                     Some(_) => format!("{}{}", module.name(d.name), r.number),
                     None => module.name(d.name).to_string(),

@@ -7,9 +7,8 @@ use alloc::vec::Vec;
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_ir::{
-    Code, EntityId, FunctionKind, Interner, Linkage, Module, Severity, Signatures, Symbol,
-};
+use ptx_ir::raw::Interner;
+use ptx_ir::{Code, EntityId, FunctionKind, Linkage, Module, Severity, Signatures, Symbol};
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::declaration::Declaration;
@@ -411,7 +410,7 @@ impl ModuleBuilder {
             Some(n) => format!("{}{n}", module.name(s.name)),
             None => module.name(s.name).to_string(),
         };
-        let names: Vec<String> = module.symbols.iter().map(|(_, s)| name(s)).collect();
+        let names: Vec<String> = module.symbols().iter().map(|(_, s)| name(s)).collect();
         for name in &names {
             lexical::module_name(name)?;
         }

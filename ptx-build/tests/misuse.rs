@@ -34,7 +34,7 @@ fn a_register_of_the_wrong_type() {
     k.add().s32(a, a, a).unwrap();
     k.finish().unwrap();
     let module = m.finish().unwrap();
-    assert_eq!(module.definitions().next().unwrap().2.insts.len(), 1);
+    assert_eq!(module.definitions().next().unwrap().2.inst_table().len(), 1);
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn fragments() {
             .next()
             .unwrap()
             .2
-            .insts
+            .inst_table()
             .is_empty()
     );
 }

@@ -325,7 +325,13 @@ impl Diagnostic {
 /// `error[PTX0201]: undeclared name `%r1``, without the place; the `render` feature shows the source.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]: {}", self.severity.name(), self.code, self.message)
+        write!(
+            f,
+            "{}[{}]: {}",
+            self.severity.name(),
+            self.code,
+            self.message
+        )
     }
 }
 

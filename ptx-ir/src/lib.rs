@@ -39,7 +39,7 @@ mod span;
 mod statements;
 pub mod tiling;
 
-pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, StmtSpan, Scope, Statement};
+pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement, StmtSpan};
 pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,

@@ -40,7 +40,8 @@ pub fn split_numeric_suffix_str(name: &str) -> (&str, &str) {
 #[must_use]
 pub fn suffix_number(digits: &[u8]) -> u32 {
     digits.iter().fold(0u32, |n, &b| {
-        n.wrapping_mul(10).wrapping_add(u32::from(b.wrapping_sub(b'0')))
+        n.wrapping_mul(10)
+            .wrapping_add(u32::from(b.wrapping_sub(b'0')))
     })
 }
 

@@ -10,7 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::body::{Body, Label, Opaque, Scope, Statement, StmtSpan, Inst};
+use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
 use crate::edit::Edits;

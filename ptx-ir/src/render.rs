@@ -143,7 +143,12 @@ struct Place<'d> {
 }
 
 impl<'d> Place<'d> {
-    fn new(report: &NamedSource<'_>, span: Span, kind: AnnotationKind, label: Option<&'d str>) -> Self {
+    fn new(
+        report: &NamedSource<'_>,
+        span: Span,
+        kind: AnnotationKind,
+        label: Option<&'d str>,
+    ) -> Self {
         let size = u32::try_from(report.source.len()).unwrap_or(u32::MAX);
         let start = span.start.min(size);
         let mut end = span.end.clamp(start, size);

@@ -22,8 +22,7 @@ impl<'a> Machine<'a> {
         let mut key = ShapeKey::new();
         let mut widths = vec![None; body.operands(inst).len()];
         let signature = body
-            .insts
-            .get(inst)
+            .inst(inst)
             .map(|i| self.facts.module().signature(i.sig));
         if let Some(signature) = signature
             && let Some(opcode) = signature.opcode()
@@ -62,7 +61,7 @@ impl<'a> Machine<'a> {
         trace: &mut Vec<(u64, u32)>,
     ) -> Option<()> {
         let body = self.facts.body();
-        let signature = self.facts.module().signature(body.insts.get(inst)?.sig);
+        let signature = self.facts.module().signature(body.inst(inst)?.sig);
         let opcode = signature.opcode()?;
         let modifiers: Vec<Modifier> = signature.modifiers().collect();
         let parts: Vec<(Operand, RegAccess)> = f.parts().collect();
@@ -143,7 +142,7 @@ impl<'a> Machine<'a> {
             let mut values = Vec::new();
             match operand {
                 Operand::Address(id) => {
-                    let base = self.facts.body().pool.address(*id);
+                    let base = self.facts.body().pool().address(*id);
                     let access = accesses.iter().find(|a| a.base == base.map(|b| b.base));
                     let value = self.scalar(*operand) as u64;
                     let start = access.map_or(0, start);
@@ -170,7 +169,7 @@ impl<'a> Machine<'a> {
         parts: &[(Operand, RegAccess)],
         f: &Facts<'a>,
     ) -> Option<Folded> {
-        let pool = &self.facts.body().pool;
+        let pool = &self.facts.body().pool();
         let mut operands = Vec::new();
         for &(operand, usage) in parts {
             let selects = |o: &Operand| match *o {
@@ -209,7 +208,7 @@ impl<'a> Machine<'a> {
         for (nth, (operand, _)) in results.enumerate() {
             match operand {
                 Operand::Vector(list) => {
-                    let targets = self.facts.body().pool.list(*list);
+                    let targets = self.facts.body().pool().list(*list);
                     let width = folded.ty.bits() / targets.len().max(1) as u16;
                     for (i, &target) in targets.iter().enumerate() {
                         if let Some(place) = f.place(target) {
@@ -254,7 +253,7 @@ impl<'a> Machine<'a> {
             return false;
         };
         let targets = match target {
-            Operand::Vector(list) => self.facts.body().pool.list(*list).to_vec(),
+            Operand::Vector(list) => self.facts.body().pool().list(*list).to_vec(),
             other => vec![*other],
         };
         let bytes = u64::from(ty.bits() / 8);

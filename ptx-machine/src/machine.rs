@@ -135,8 +135,8 @@ impl<'a> Machine<'a> {
     fn name(&self, variable: u32) -> String {
         let (module, body) = (self.facts.module(), self.facts.body());
         let place = self.variables.place(variable);
-        let register = body.registers.get(place.register);
-        let decl = register.and_then(|r| body.reg_decls.get(r.decl));
+        let register = body.registers().get(place.register);
+        let decl = register.and_then(|r| body.reg_decls().get(r.decl));
         let name = decl.map_or("", |d| module.name(d.name));
         let number = register.map_or(0, |r| r.number);
         let number = decl.and_then(|d| d.count).map(|_| number.to_string());

@@ -38,11 +38,11 @@ impl Machine<'_> {
         let body = self.facts.body();
         let module = self.facts.module();
         let (name, space) = match operand {
-            Operand::Var(id) => (body.vars.get(id)?.name, body.vars.get(id)?.space),
+            Operand::Var(id) => (body.vars().get(id)?.name, body.vars().get(id)?.space),
             Operand::Symbol(id) => {
-                let symbol = module.symbols.get(id)?;
+                let symbol = module.symbols().get(id)?;
                 let space = match symbol.kind {
-                    SymbolKind::Variable(_, id) => module.declarations.decls.get(id)?.space,
+                    SymbolKind::Variable(_, id) => module.declarations().decls.get(id)?.space,
                     _ => StateSpace::Global,
                 };
                 (symbol.name, space)
@@ -56,7 +56,7 @@ impl Machine<'_> {
 
     /// The bits of an operand; those of vectors one behind the other in `values`.
     pub(crate) fn read(&self, operand: Operand, values: &mut Vec<u128>) {
-        let pool = &self.facts.body().pool;
+        let pool = &self.facts.body().pool();
         match operand {
             Operand::Vector(list) | Operand::Bracket(list) | Operand::List(list) => {
                 for &part in pool.list(list) {
@@ -74,7 +74,7 @@ impl Machine<'_> {
 
     /// The bits of an operand that has no parts.
     pub(crate) fn scalar(&self, operand: Operand) -> u128 {
-        let pool = &self.facts.body().pool;
+        let pool = &self.facts.body().pool();
         match operand {
             Operand::Reg(register) => {
                 let lane = None;
@@ -112,7 +112,7 @@ impl Machine<'_> {
                 self.scalar(a.base).wrapping_add(offset) & ones(64)
             }),
             Operand::Label(id) => {
-                let name = self.facts.body().labels.get(id).map(|l| l.name);
+                let name = self.facts.body().labels().get(id).map(|l| l.name);
                 let name = name.map_or("", |n| self.facts.module().name(n));
                 Hash::new(2).text(name).bits()
             }

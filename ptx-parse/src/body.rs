@@ -210,7 +210,9 @@ impl Parser<'_> {
     fn guarded_block(&mut self, start: usize, mark: usize) {
         let end = self.cursor.last;
         let message = "expected an instruction after the guard, found a block";
-        let d = self.cursor.error(Code::UnexpectedToken, start, end, message);
+        let d = self
+            .cursor
+            .error(Code::UnexpectedToken, start, end, message);
         self.report(d.with_help("guard each instruction, or branch around the block"));
         self.reporter.cascade.brace_mismatch();
         self.out.scratch.truncate(mark);

@@ -88,7 +88,8 @@ impl Parser<'_> {
         };
         self.cursor.pos = read.end;
         self.cursor.last = read.end;
-        self.cursor.trivia.comment |= read.spaced && has_comments(&self.cursor.src[start..read.end]);
+        self.cursor.trivia.comment |=
+            read.spaced && has_comments(&self.cursor.src[start..read.end]);
         Ok(if read.spaced {
             self.spaced_immediate(start, read.end, value)
         } else {
@@ -116,11 +117,7 @@ impl Parser<'_> {
     }
 
     #[cold]
-    pub(crate) fn constant_error(
-        &mut self,
-        error: ConstError,
-        span: Span,
-    ) -> Box<Diagnostic> {
+    pub(crate) fn constant_error(&mut self, error: ConstError, span: Span) -> Box<Diagnostic> {
         let text = String::from_utf8_lossy(span.of(self.cursor.src));
         let (code, message, help) = match error {
             ConstError::ExpectedOperand => {
@@ -139,7 +136,9 @@ impl Parser<'_> {
             ),
             ConstError::Number(NumberError::ExactDigits) => (
                 Code::MalformedNumber,
-                format!("expected 8 hexadecimal digits after `0f`, or 16 after `0d`, found `{text}`"),
+                format!(
+                    "expected 8 hexadecimal digits after `0f`, or 16 after `0d`, found `{text}`"
+                ),
                 Some("leading zeros are not optional"),
             ),
             ConstError::DivisionByZero => (
@@ -150,7 +149,9 @@ impl Parser<'_> {
             ConstError::Types => (
                 Code::ConstantTypes,
                 format!("expected operands of types that the operator takes in `{text}`"),
-                Some("integers and floating-point numbers cannot be combined; `0f…` and `0d…` cannot be operands"),
+                Some(
+                    "integers and floating-point numbers cannot be combined; `0f…` and `0d…` cannot be operands",
+                ),
             ),
             ConstError::TooDeep => (
                 Code::NestingTooDeep,
@@ -165,7 +166,9 @@ impl Parser<'_> {
                 ),
             ),
         };
-        let mut d = self.cursor.error(code, span.start as usize, span.end as usize, message);
+        let mut d = self
+            .cursor
+            .error(code, span.start as usize, span.end as usize, message);
         d.help = help.map(String::from);
         d
     }

@@ -73,7 +73,8 @@ impl Parser<'_> {
                 let misplaced = self.out.in_body() && ty.kind() == TypeKind::Opaque;
                 return !misplaced && self.cursor.eat(b';');
             }
-            let wrong = s.vector > 1 || declared_space(word).is_some() || linked && self.out.in_body();
+            let wrong =
+                s.vector > 1 || declared_space(word).is_some() || linked && self.out.in_body();
             if wrong || self.specifier(&mut s).is_err() {
                 return false;
             }
@@ -143,7 +144,9 @@ impl Parser<'_> {
         let start = self.cursor.pos;
         if let Some(ty) = ScalarType::from_text(word) {
             if s.space.is_none() {
-                return Err(self.cursor.unexpected("a state space such as `.global` before the type"));
+                return Err(self
+                    .cursor
+                    .unexpected("a state space such as `.global` before the type"));
             }
             self.cursor.advance(word.len());
             s.ty = Some(TypeName::Known(ty));
@@ -200,7 +203,9 @@ impl Parser<'_> {
     fn bad_type(&mut self, start: usize, word: &[u8]) -> Box<Diagnostic> {
         let text = String::from_utf8_lossy(word);
         let message = format!("unknown type `{text}`; expected a type such as `.b32` or `.f64`");
-        let mut d = self.cursor.error(Code::UnknownType, start, start + word.len(), message);
+        let mut d = self
+            .cursor
+            .error(Code::UnknownType, start, start + word.len(), message);
         d.severity = self.header.unknown;
         d
     }
@@ -286,7 +291,9 @@ impl Parser<'_> {
             Some(n) => Ok(n),
             None => {
                 let message = format!("expected a range of at most {} names, found more", u32::MAX);
-                Err(self.cursor.error(Code::BadCount, start, self.cursor.last, message))
+                Err(self
+                    .cursor
+                    .error(Code::BadCount, start, self.cursor.last, message))
             }
         }
     }
@@ -403,7 +410,12 @@ impl Parser<'_> {
             let dim = self.dimension()?;
             if dim == Operand::Absent && self.out.scratch.len() > mark {
                 let message = "expected the size of this dimension; only the first can be left out";
-                return Err(self.cursor.error(Code::UnexpectedToken, open, self.cursor.pos, message));
+                return Err(self.cursor.error(
+                    Code::UnexpectedToken,
+                    open,
+                    self.cursor.pos,
+                    message,
+                ));
             }
             self.out.scratch.push(dim);
             self.cursor.skip_trivia();

@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use ptx_ir::constant;
-use ptx_ir::raw::RawBody;
 use ptx_ir::lex::scan;
+use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Address, AddressForm, Code, Diagnostic, DirectiveStmt, Immediate, NameId, Operand, Prototype,
     Span, Statement,
@@ -51,7 +51,9 @@ impl Parser<'_> {
     pub(crate) fn body_directive(&mut self, start: usize) -> ParseResult<()> {
         // Line information is every other line of some files: it is tried first.
         let loc = Directive::Loc.text().as_bytes();
-        if self.cursor.src[start..].starts_with(loc) && matches!(self.cursor.peek_at(loc.len()), b' ' | b'\t') {
+        if self.cursor.src[start..].starts_with(loc)
+            && matches!(self.cursor.peek_at(loc.len()), b' ' | b'\t')
+        {
             self.cursor.advance(loc.len());
             return self.loc(start);
         }
@@ -61,7 +63,9 @@ impl Parser<'_> {
         if directive.is_allowed_in(DirectivePosition::Label) && !self.is_after_label() {
             let message = format!("expected a label before `{directive}`, which names it");
             let end = self.cursor.pos + directive.text().len();
-            return Err(self.cursor.error(Code::MisplacedDirective, self.cursor.pos, end, message));
+            return Err(self
+                .cursor
+                .error(Code::MisplacedDirective, self.cursor.pos, end, message));
         }
         match directive {
             Directive::Loc => {
@@ -81,7 +85,9 @@ impl Parser<'_> {
                 self.push(Statement::Decl(id), start);
                 Ok(())
             }
-            _ if directive.is_allowed_in(DirectivePosition::Body) || directive.is_allowed_in(DirectivePosition::Label) => {
+            _ if directive.is_allowed_in(DirectivePosition::Body)
+                || directive.is_allowed_in(DirectivePosition::Label) =>
+            {
                 self.cursor.advance(directive.text().len());
                 let stmt = self.directive_args(directive)?;
                 self.end_directive(directive)?;

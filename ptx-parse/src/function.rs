@@ -128,8 +128,7 @@ impl Parser<'_> {
             *place = function;
         }
         let end = self.cursor.last.max(start);
-        self.out
-            .push_item(Item::Function(id), start, end, comments);
+        self.out.push_item(Item::Function(id), start, end, comments);
     }
 
     /// A declaration without its `;`, if the next item begins here. ptxas requires none after a

@@ -17,7 +17,12 @@ impl Parser<'_> {
             if self.cursor.peek() == b'{' {
                 if open.len() >= most {
                     let message = format!("expected at most {most} nested braces, found more");
-                    return Err(self.cursor.error(Code::NestingTooDeep, self.cursor.pos, self.cursor.pos + 1, message));
+                    return Err(self.cursor.error(
+                        Code::NestingTooDeep,
+                        self.cursor.pos,
+                        self.cursor.pos + 1,
+                        message,
+                    ));
                 }
                 self.cursor.advance(1);
                 open.push(self.out.scratch.len());
@@ -63,7 +68,9 @@ impl Parser<'_> {
                     self.constant()?
                 };
                 self.cursor.expect(b')', "`)` after the masked value")?;
-                return Ok(Operand::Masked(self.out.pool().extend(&[value, inner]).at(0)));
+                return Ok(Operand::Masked(
+                    self.out.pool().extend(&[value, inner]).at(0),
+                ));
             }
             return Ok(value);
         }
@@ -76,7 +83,8 @@ impl Parser<'_> {
     /// Whether a name other than a constant begins here, after blanks.
     pub(crate) fn at_name(&mut self) -> bool {
         self.cursor.skip_trivia();
-        self.cursor.at_ident() && &self.cursor.src[self.cursor.pos..self.cursor.token_end()] != b"WARP_SZ"
+        self.cursor.at_ident()
+            && &self.cursor.src[self.cursor.pos..self.cursor.token_end()] != b"WARP_SZ"
     }
 
     fn symbol_value(&mut self) -> ParseResult<Operand> {

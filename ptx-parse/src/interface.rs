@@ -3,9 +3,7 @@
 use alloc::vec::Vec;
 use ptx_ir::lex::scan;
 use ptx_ir::raw::RawModule;
-use ptx_ir::{
-    Binding, Interface, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var,
-};
+use ptx_ir::{Binding, Interface, NameId, Operand, Param, Pointer, RegDecl, TableRange, Var};
 use ptx_isa::{Directive, DirectivePosition, ScalarType, StateSpace, TypeKind};
 
 use crate::cursor::ParseResult;
@@ -144,8 +142,7 @@ impl Parser<'_> {
                 if self.cursor.eat(b',') {
                     continue;
                 }
-                self.cursor
-                    .expect(b')', "`,` or `)` after a parameter")?;
+                self.cursor.expect(b')', "`,` or `)` after a parameter")?;
                 break;
             }
         }

@@ -252,7 +252,8 @@ impl Parser<'_> {
     fn push_directive(&mut self, stmt: DirectiveStmt, start: usize) {
         let id = self.out.module.directives_mut().push(stmt);
         let (end, comments) = (self.cursor.last, self.cursor.trivia.comment);
-        self.out.push_item(Item::Directive(id), start, end, comments);
+        self.out
+            .push_item(Item::Directive(id), start, end, comments);
     }
 
     /// Whether a function follows the linkage that begins here.

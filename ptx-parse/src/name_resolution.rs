@@ -64,31 +64,28 @@ impl Parser<'_> {
     #[inline(always)]
     fn member(&mut self, index: usize, number: u32) -> Operand {
         let (body, module) = (&mut self.out.body, &mut self.out.module);
-        let (kind, id) = self
-            .scopes
-            .ranges
-            .member(index, number, |kind| match kind {
-                RangeKind::Reg(decl) => {
-                    let register = Register { decl, number };
-                    body.registers_mut().push(register).as_u32()
-                }
-                RangeKind::Var(first) => {
-                    let number = Some(number);
-                    let var = Var {
-                        number,
-                        ..body.vars()[first]
-                    };
-                    body.vars_mut().push(var).as_u32()
-                }
-                RangeKind::Symbol(first) => {
-                    let number = Some(number);
-                    let symbol = Symbol {
-                        number,
-                        ..module.symbols()[first]
-                    };
-                    module.symbols_mut().push(symbol).as_u32()
-                }
-            });
+        let (kind, id) = self.scopes.ranges.member(index, number, |kind| match kind {
+            RangeKind::Reg(decl) => {
+                let register = Register { decl, number };
+                body.registers_mut().push(register).as_u32()
+            }
+            RangeKind::Var(first) => {
+                let number = Some(number);
+                let var = Var {
+                    number,
+                    ..body.vars()[first]
+                };
+                body.vars_mut().push(var).as_u32()
+            }
+            RangeKind::Symbol(first) => {
+                let number = Some(number);
+                let symbol = Symbol {
+                    number,
+                    ..module.symbols()[first]
+                };
+                module.symbols_mut().push(symbol).as_u32()
+            }
+        });
         match kind {
             RangeKind::Reg(_) => Operand::Reg(RegId::new(id)),
             RangeKind::Var(_) => Operand::Var(VarId::new(id)),
@@ -154,7 +151,11 @@ impl Parser<'_> {
     /// A name that no visible declaration has: a label defined later, or an error.
     fn forward_label(&mut self, name: NameId, start: usize) -> Operand {
         let scope = self.scopes.current;
-        let label = Label { name, scope, stmt: UNDEFINED };
+        let label = Label {
+            name,
+            scope,
+            stmt: UNDEFINED,
+        };
         let id = self.out.body.labels_mut().push(label);
         self.scopes
             .bind(name, Meaning::Label { id, defined: false }, start);
@@ -191,7 +192,10 @@ impl Parser<'_> {
     pub(crate) fn declare(&mut self, name: NameId, meaning: Meaning, start: usize, end: usize) {
         self.check_reserved(start, end);
         // A use before was taken for that of a label.
-        let used = self.scopes.find_here(name).and_then(|b| b.undefined_label());
+        let used = self
+            .scopes
+            .find_here(name)
+            .and_then(|b| b.undefined_label());
         if let Some(id) = used {
             self.scopes.labels.declared_after_use.insert(id);
         } else if self.is_duplicate(name, start, end) {
@@ -313,7 +317,11 @@ impl Parser<'_> {
             self.out.body.labels_mut()[id].stmt = stmt;
             return id;
         }
-        let label = Label { name, scope: self.scopes.current, stmt };
+        let label = Label {
+            name,
+            scope: self.scopes.current,
+            stmt,
+        };
         let id = self.out.body.labels_mut().push(label);
         self.declare(name, Meaning::Label { id, defined: true }, start, end);
         id

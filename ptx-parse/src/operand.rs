@@ -164,7 +164,8 @@ impl Parser<'_> {
             }
             None => {
                 let text = String::from_utf8_lossy(word);
-                let message = format!("expected a component of a vector or register, found `{text}`");
+                let message =
+                    format!("expected a component of a vector or register, found `{text}`");
                 let help = "components are `.x .y .z .w` and `.r .g .b .a`; video instructions take `.b0` to `.b3210` and `.h0` to `.h32`";
                 let mut d = self.cursor.error(
                     Code::UnknownSelector,
@@ -206,7 +207,9 @@ impl Parser<'_> {
         } else {
             return Err(self.cursor.unexpected("a register or `_` after `|`"));
         };
-        Ok(Operand::Pair(self.out.pool().extend(&[first, second]).at(0)))
+        Ok(Operand::Pair(
+            self.out.pool().extend(&[first, second]).at(0),
+        ))
     }
 
     /// `{a, b, c}`

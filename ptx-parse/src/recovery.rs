@@ -72,8 +72,8 @@ impl Parser<'_> {
         let at = diagnostic.span.start as usize;
         // The body may have ended before it.
         let misplaced = diagnostic.code == Code::MisplacedDirective && at == start;
-        let cascading = self.is_cascading(start)
-            || misplaced && self.reporter.cascade.has_brace_mismatch();
+        let cascading =
+            self.is_cascading(start) || misplaced && self.reporter.cascade.has_brace_mismatch();
         let fragment = is_fragment(&src[start..]);
         let error = cascading || diagnostic.severity == Severity::Error;
         if !cascading {

@@ -23,16 +23,23 @@ impl Parser<'_> {
 
     fn section_parts(&mut self, start: usize) -> ParseResult<()> {
         let Some(word) = self.cursor.dot_word() else {
-            return Err(self.cursor.unexpected("the name of a section, such as `.debug_info`"));
+            return Err(self
+                .cursor
+                .unexpected("the name of a section, such as `.debug_info`"));
         };
         let name_start = self.cursor.pos;
         self.cursor.advance(word.len());
         let name = self.intern(name_start, self.cursor.pos);
-        self.cursor.expect(b'{', "`{` before the data of a section")?;
+        self.cursor
+            .expect(b'{', "`{` before the data of a section")?;
         let mut entries: Vec<SectionEntry> = Vec::new();
         self.section_entries(&mut entries)?;
         entries.shrink_to_fit();
-        let id = self.out.module.sections_mut().push(Section { name, entries });
+        let id = self
+            .out
+            .module
+            .sections_mut()
+            .push(Section { name, entries });
         let comments = self.cursor.trivia.comment;
         self.out
             .push_item(Item::Section(id), start, self.cursor.pos, comments);
@@ -90,7 +97,9 @@ impl Parser<'_> {
     fn closing_brace(&self) -> usize {
         let rest = &self.cursor.src[self.cursor.pos..];
         let close = Lexer::fragment(rest).find(|t| t.span.of(rest) == b"}");
-        close.map_or(self.cursor.src.len(), |t| self.cursor.pos + t.span.end as usize)
+        close.map_or(self.cursor.src.len(), |t| {
+            self.cursor.pos + t.span.end as usize
+        })
     }
 
     /// `.b8 1, 2, label`
@@ -132,7 +141,10 @@ impl Parser<'_> {
         {
             let len = ty.text().len();
             let blank = matches!(self.cursor.peek_at(len), b' ' | b'\t');
-            if blank && self.cursor.src.get(self.cursor.pos..self.cursor.pos + len) == Some(ty.text().as_bytes()) {
+            if blank
+                && self.cursor.src.get(self.cursor.pos..self.cursor.pos + len)
+                    == Some(ty.text().as_bytes())
+            {
                 self.cursor.advance(len);
                 return Ok(*ty);
             }
@@ -143,7 +155,9 @@ impl Parser<'_> {
                 self.cursor.advance(word.len());
                 Ok(ty)
             }
-            _ => Err(self.cursor.unexpected("`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`")),
+            _ => Err(self
+                .cursor
+                .unexpected("`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`")),
         }
     }
 

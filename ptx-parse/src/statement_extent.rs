@@ -1,8 +1,8 @@
 //! Where a statement that cannot be parsed ends, judged by its tokens alone.
 
+use ptx_ir::Linkage;
 use ptx_ir::lex::scan::{self, Trivia, class, is};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::Linkage;
 use ptx_isa::{Directive, Opcode, StateSpace};
 
 /// Whether a word is an opcode, which could begin a statement.

@@ -40,8 +40,8 @@ fn meaning(parsed: &Parsed, operand: Operand) -> String {
     let (m, b) = (&parsed.module, body(parsed));
     match operand {
         Operand::Reg(id) => {
-            let r = b.registers[id];
-            let d = b.reg_decls[r.decl];
+            let r = b.registers()[id];
+            let d = b.reg_decls()[r.decl];
             let (name, scope) = (m.name(d.name), d.scope.as_u32());
             match d.count {
                 Some(n) => format!("reg {name}<{n}>@{scope} #{}", r.number),
@@ -49,19 +49,19 @@ fn meaning(parsed: &Parsed, operand: Operand) -> String {
             }
         }
         Operand::Var(id) => {
-            let v = b.vars[id];
+            let v = b.vars()[id];
             let number = v.number.map_or(String::new(), |n| format!(" #{n}"));
             format!("{} {}{number}", v.space.text(), m.name(v.name))
         }
         Operand::Label(id) => {
-            let l = b.labels[id];
+            let l = b.labels()[id];
             format!("label {}@{}", m.name(l.name), l.scope.as_u32())
         }
-        Operand::Symbol(id) => format!("symbol {}", m.name(m.symbols[id].name)),
+        Operand::Symbol(id) => format!("symbol {}", m.name(m.symbols()[id].name)),
         Operand::Special(s) => format!("special {}", s.text()),
         Operand::Name(n) => format!("nothing {}", m.name(n)),
         Operand::Address(id) => {
-            let address = b.pool.address(id).expect("an address");
+            let address = b.pool().address(id).expect("an address");
             meaning(parsed, address.base)
         }
         other => format!("{other:?}"),
@@ -316,14 +316,14 @@ fn labels_belong_to_scopes() {
 #[test]
 fn a_mention_of_a_forward_label_and_the_label_are_one() {
     let parsed = kernel("{ { bra L; } bra L; } bra L; L: bra L;");
-    let labels = &body(&parsed).labels;
+    let labels = &body(&parsed).labels();
     assert_eq!(labels.len(), 1);
     for i in 0..4 {
         assert_eq!(operand(&parsed, i, 0), "label L@0");
     }
     let stmt = labels.values().next().expect("a label").stmt;
     assert!(matches!(
-        body(&parsed).statements[stmt],
+        body(&parsed).statement_table()[stmt],
         Statement::Label(_)
     ));
 }

@@ -118,7 +118,7 @@ fn a_thousand_and_the_text(bencher: Bencher<'_, '_>, name: &str) {
 fn every_load_and_the_text(bencher: Bencher<'_, '_>, name: &str) {
     let module = module(name);
     let loads: Vec<bool> = module
-        .signatures
+        .signatures()
         .ids()
         .map(|id| module.signature(id).opcode_text() == "ld")
         .collect();
@@ -130,7 +130,7 @@ fn every_load_and_the_text(bencher: Bencher<'_, '_>, name: &str) {
                 let mut editor = module.edit(function).unwrap();
                 let body = editor.body();
                 let is_load = |s: &Statement| match s {
-                    Statement::Inst(i) => loads[body.insts[*i].sig.as_u32() as usize],
+                    Statement::Inst(i) => loads[body.inst_table()[*i].sig.as_u32() as usize],
                     _ => false,
                 };
                 let all: Vec<StmtId> = body

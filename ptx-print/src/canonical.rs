@@ -58,7 +58,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             style: *style,
             out,
             mnemonics: Vec::new(),
-            places: alloc::vec![(0, 0); module.signatures.len()],
+            places: alloc::vec![(0, 0); module.signatures().len()],
             hot: TableViews::default(),
             change: None,
             worklist: Vec::new(),
@@ -82,12 +82,12 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             self.gap(gap, last > 0, 0);
             if self
                 .module
-                .origins
+                .item_spans()
                 .get(id.index())
                 .is_some_and(|o| o.has_comments())
             {
                 let end = match item {
-                    Item::Function(f) => self.module.body(f).map_or(span.end, |b| b.base),
+                    Item::Function(f) => self.module.body(f).map_or(span.end, |b| b.base()),
                     _ => span.end,
                 };
                 self.inner_comments(Span::new(span.start, end).of(source), 0);
@@ -116,10 +116,10 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     pub(crate) fn item(&mut self, item: Item, span: Span) {
         let m = self.module;
         match item {
-            Item::Directive(id) => self.directive(&m.pool, None, m.directives[id]),
-            Item::Decl(id) => self.declaration(&m.pool, None, &m.declarations, id),
+            Item::Directive(id) => self.directive(m.pool(), None, m.directives()[id]),
+            Item::Decl(id) => self.declaration(m.pool(), None, m.declarations(), id),
             Item::Function(id) => self.function(id, span),
-            Item::Section(id) => self.section(&m.sections[id]),
+            Item::Section(id) => self.section(&m.sections()[id]),
             _ => self.out.text(&m.patched_text(span, self.change)),
         }
     }
@@ -146,10 +146,10 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     // --- functions ---
 
     pub(crate) fn function(&mut self, id: FuncId, span: Span) {
-        let f = &self.module.functions[id];
+        let f = &self.module.functions()[id];
         let body = self.module.body(id);
         if f.raw_header {
-            let end = body.map_or(span.end, |b| b.base);
+            let end = body.map_or(span.end, |b| b.base());
             let header = Span::new(span.start, end);
             let header = self.module.patched_text(header, self.change);
             let header = header.trim_ascii_end();
@@ -177,8 +177,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             FunctionKind::Func => Directive::Func.text(),
         });
         self.out.byte(b' ');
-        let attributes = f.attributes.of(&self.module.declarations.attributes);
-        self.attributes(&self.module.pool, attributes);
+        let attributes = f.attributes.of(&self.module.declarations().attributes);
+        self.attributes(self.module.pool(), attributes);
         if f.interface.has_returns {
             self.params(f.interface.returns, false);
             self.out.byte(b' ');
@@ -191,15 +191,15 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         if interface.has_params {
             self.params(interface.params, interface.params.len > 0);
         }
-        for d in interface.directives.of(&self.module.interface_directives) {
+        for d in interface.directives.of(self.module.interface_directives()) {
             self.out.byte(b'\n');
-            self.directive(&self.module.pool, None, *d);
+            self.directive(self.module.pool(), None, *d);
         }
     }
 
     fn params(&mut self, range: TableRange, lines: bool) {
         self.out.byte(b'(');
-        for (i, param) in range.of(&self.module.params).iter().enumerate() {
+        for (i, param) in range.of(self.module.params()).iter().enumerate() {
             if i > 0 {
                 self.out.byte(b',');
             }
@@ -218,7 +218,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     }
 
     fn param(&mut self, p: &Param) {
-        let pool = &self.module.pool;
+        let pool = self.module.pool();
         self.word(p.space.text());
         self.align(pool, p.align);
         self.vector(p.vector);
@@ -254,14 +254,14 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             return self.edited_body(body, edits);
         }
         let source = self.module.source();
-        let text = Span::new(body.base, body.base + body.end).of(source);
+        let text = Span::new(body.base(), body.base() + body.end()).of(source);
         self.out.byte(b'{');
         let mut last = 1u32;
         let mut depth = 0usize;
         self.out.byte(b'\n');
         let mut behind = false;
         // Nothing was edited: the order is that of the ids.
-        for ((id, &statement), origin) in body.statements.iter().zip(&body.origins) {
+        for ((id, &statement), origin) in body.statement_table().iter().zip(body.stmt_spans()) {
             let span = origin.span();
             let level = level(statement, &mut depth);
             self.gap(Span::new(last, span.start).of(text), behind, depth + 1);
@@ -274,9 +274,9 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             last = span.end;
             behind = true;
         }
-        let close = text.len() as u32 - body.closed as u32;
+        let close = text.len() as u32 - body.is_closed() as u32;
         self.end_gap(Span::new(last, close).of(text), behind, 1);
-        if body.closed {
+        if body.is_closed() {
             self.out.byte(b'}');
         }
     }
@@ -288,7 +288,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     /// One statement of the body [entered](Self::enter), alone.
     pub(crate) fn statement(&mut self, body: &'m Body, id: StmtId) {
-        if let Some(&statement) = body.statements.get(id) {
+        if let Some(statement) = body.statement(id) {
             self.statement_of(body, id, statement);
         }
     }
@@ -305,7 +305,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                     if guard.negated {
                         self.out.byte(b'!');
                     }
-                    self.operand(&body.pool, Some(body), body.pool.get(guard.predicate));
+                    self.operand(body.pool(), Some(body), body.pool().get(guard.predicate));
                     self.out.byte(b' ');
                 }
                 self.mnemonic(inst.sig);
@@ -316,12 +316,12 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                     }
                     self.out.byte(b' ');
                     separator = b',';
-                    self.operand(&body.pool, Some(body), operand);
+                    self.operand(body.pool(), Some(body), operand);
                 }
                 self.out.byte(b';');
             }
             Statement::Label(label) => {
-                self.name(body.labels[label].name);
+                self.name(body.labels()[label].name);
                 self.out.byte(b':');
             }
             Statement::Open(_) => self.out.byte(b'{'),
@@ -334,13 +334,13 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
     fn other_statement(&mut self, body: &Body, id: StmtId, statement: Statement) {
         match statement {
             Statement::Directive(d) => {
-                self.directive(&body.pool, Some(body), body.directives[d]);
+                self.directive(body.pool(), Some(body), body.directives()[d]);
             }
             Statement::Decl(d) => {
-                self.declaration(&body.pool, Some(body), &body.declarations, d);
+                self.declaration(body.pool(), Some(body), body.declarations(), d);
             }
             Statement::Prototype(p) => {
-                let interface = &body.prototypes[p].interface;
+                let interface = &body.prototypes()[p].interface;
                 self.word(Directive::Callprototype.text());
                 self.out.byte(b' ');
                 if interface.has_returns {
@@ -352,14 +352,14 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                     self.out.byte(b' ');
                     self.params(interface.params, false);
                 }
-                for d in interface.directives.of(&self.module.interface_directives) {
+                for d in interface.directives.of(self.module.interface_directives()) {
                     self.out.byte(b' ');
-                    self.directive(&self.module.pool, None, *d);
+                    self.directive(self.module.pool(), None, *d);
                 }
                 self.out.byte(b';');
             }
             Statement::Function(f) => {
-                self.header(&self.module.functions[f]);
+                self.header(&self.module.functions()[f]);
                 self.out.byte(b';');
             }
             _ => {
@@ -422,7 +422,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         self.out.byte(b' ');
         self.name(section.name);
         self.word("\n{\n");
-        let pool = &self.module.pool;
+        let pool = self.module.pool();
         let mut open = false;
         for entry in &section.entries {
             let (ty, first) = match *entry {

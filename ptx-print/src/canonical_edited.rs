@@ -100,14 +100,14 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         let head = ground.head().end;
         let mut gap = Gap::new(
             self.module,
-            Span::new(body.base + 1, head.max(body.base + 1)),
+            Span::new(body.base() + 1, head.max(body.base() + 1)),
         );
         gap.at = head;
         let mut next = edits.first();
         while let Some(id) = next {
             next = edits.next(id);
             let extent = edits.was_read(id).then(|| ground.extent(id.index()));
-            let statement = body.statements.get(id).copied();
+            let statement = body.statement(id);
             let statement = statement.unwrap_or(Statement::Removed);
             let there = statement != Statement::Removed;
             if !gap.next(extent.as_ref(), there, edits.change(id)) {
@@ -127,7 +127,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         gap.separate();
         gap.add(ground.tail());
         self.end_gap(&gap.text, gap.behind, 1);
-        if body.closed {
+        if body.is_closed() {
             self.out.byte(b'}');
         }
     }
@@ -140,7 +140,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         while let Some(id) = next {
             next = edits.next(id);
             let extent = edits.was_read(id).then(|| ground.extent(id.index()));
-            let item = module.items.get(id).copied().unwrap_or(Item::Removed);
+            let item = module.item(id).unwrap_or(Item::Removed);
             if !gap.next(extent.as_ref(), item != Item::Removed, edits.change(id)) {
                 continue;
             }
@@ -148,7 +148,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
             let span = extent.map_or(Span::default(), |e| e.statement);
             if extent.is_some_and(|e| e.comments) {
                 let end = match item {
-                    Item::Function(f) => module.body(f).map_or(span.end, |b| b.base),
+                    Item::Function(f) => module.body(f).map_or(span.end, |b| b.base()),
                     _ => span.end,
                 };
                 self.inner_comments(Span::new(span.start, end).of(module.source()), 0);

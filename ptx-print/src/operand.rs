@@ -23,12 +23,12 @@ pub(crate) struct TableViews<'m> {
 
 impl<'m> TableViews<'m> {
     pub(crate) fn load(&mut self, module: &Module, body: &'m Body) {
-        self.insts = body.insts.as_slice();
-        self.operands = body.pool.operands();
-        self.registers = body.registers.as_slice();
-        self.vars = body.vars.as_slice();
+        self.insts = body.inst_table().as_slice();
+        self.operands = body.pool().operands();
+        self.registers = body.registers().as_slice();
+        self.vars = body.vars().as_slice();
         self.prefixes.clear();
-        self.prefixes.extend(body.reg_decls.values().map(|d| {
+        self.prefixes.extend(body.reg_decls().values().map(|d| {
             (
                 Short::new(module.name_bytes(d.name)),
                 d.name,
@@ -222,7 +222,7 @@ impl<S: Sink> Printer<'_, '_, S> {
                 }
             }
             Operand::Symbol(id) => {
-                if let Some(symbol) = self.module.symbols.get(id) {
+                if let Some(symbol) = self.module.symbols().get(id) {
                     self.numbered(symbol.name, symbol.number);
                 }
             }
@@ -232,7 +232,7 @@ impl<S: Sink> Printer<'_, '_, S> {
                 }
             }
             Operand::Label(id) => {
-                if let Some(label) = body.and_then(|b| b.labels.get(id)) {
+                if let Some(label) = body.and_then(|b| b.labels().get(id)) {
                     self.name(label.name);
                 }
             }

@@ -218,7 +218,7 @@ impl<'m, 'o> Splice<'m, 'o> {
     /// Everything between the braces of a body, and the braces.
     fn body(&mut self, body: &'m Body) {
         let Some(edits) = body.edits() else {
-            return self.copy(Span::new(body.base, body.base + body.end));
+            return self.copy(Span::new(body.base(), body.base() + body.end()));
         };
         self.printer.enter(body);
         let ground = TriviaMap::of_body(self.module, body);
@@ -229,8 +229,8 @@ impl<'m, 'o> Splice<'m, 'o> {
         while let Some(id) = next {
             let mut last = id;
             if !edits.was_read(id) {
-                let statement = body.statements.get(id);
-                if statement != Some(&Statement::Removed) {
+                let statement = body.statement(id);
+                if statement != Some(Statement::Removed) {
                     let kind = usize::from(!matches!(statement, Some(Statement::Label(_))));
                     let brace = matches!(statement, Some(Statement::Open(_) | Statement::Close(_)));
                     if brace {
@@ -275,7 +275,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
         let tail = ground.tail();
         self.join(tail.start, b"");
-        self.copy(Span::new(tail.start, body.base + body.end));
+        self.copy(Span::new(tail.start, body.base() + body.end()));
     }
 
     /// A statement that is not as the source has it; one that is, too.
@@ -289,7 +289,7 @@ impl<'m, 'o> Splice<'m, 'o> {
             None if was_read => self.copy(span),
             _ => {
                 let comments = body
-                    .origins
+                    .stmt_spans()
                     .get(id.index())
                     .is_some_and(|o| o.has_comments());
                 if was_read && comments {
@@ -328,7 +328,7 @@ impl<'m, 'o> Splice<'m, 'o> {
     ) -> Vec<u8> {
         let (of, depth) = placed(body, edits, id);
         let mut indent = self.indent_near(body, edits, ground, of);
-        if !matches!(body.statements.get(id), Some(Statement::Label(_))) {
+        if !matches!(body.statement(id), Some(Statement::Label(_))) {
             indent.resize(indent.len() + depth, b'\t');
         }
         indent
@@ -341,12 +341,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         ground: &TriviaMap<'_>,
         id: StmtId,
     ) -> Vec<u8> {
-        let kind = |id: StmtId| {
-            body.statements
-                .get(id)
-                .copied()
-                .unwrap_or(Statement::Removed)
-        };
+        let kind = |id: StmtId| body.statement(id).unwrap_or(Statement::Removed);
         let label = matches!(kind(id), Statement::Label(_));
         let like = |id: &StmtId| match kind(*id) {
             Statement::Label(_) => label,
@@ -383,7 +378,7 @@ impl<'m, 'o> Splice<'m, 'o> {
     /// The blanks before the line of the `}` of a body.
     fn brace_indent(&self, body: &Body) -> Vec<u8> {
         let before =
-            Span::new(0, (body.base + body.end).saturating_sub(1)).of(self.module.source());
+            Span::new(0, (body.base() + body.end()).saturating_sub(1)).of(self.module.source());
         let line = before
             .iter()
             .rposition(|&b| b == b'\n')
@@ -398,7 +393,7 @@ impl<'m, 'o> Splice<'m, 'o> {
     fn module(&mut self) {
         let module = self.module;
         let ground = TriviaMap::of_module(module);
-        let items = module.items.iter();
+        let items = module.item_table().iter();
         let edited: Vec<usize> = items
             .filter(|(_, item)| match item {
                 Item::Function(f) => module.body(*f).is_some_and(|b| b.edits().is_some()),
@@ -409,12 +404,12 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.text
             .reserve(module.source().len() + module.source().len() / 16);
         self.copy(ground.head());
-        let none = Edits::none(module.items.len());
+        let none = Edits::none(module.item_table().len());
         let edits = module.edits().unwrap_or(&none);
         let mut next = edits.first();
         while let Some(id) = next {
             let mut last = id;
-            let item = module.items.get(id).copied().unwrap_or(Item::Removed);
+            let item = module.item(id).unwrap_or(Item::Removed);
             if !edits.was_read(id) {
                 if item != Item::Removed {
                     self.begin_new(b"");
@@ -469,7 +464,7 @@ impl<'m, 'o> Splice<'m, 'o> {
     fn function(&mut self, item: ItemId, function: FuncId) {
         let span = self.module.span(item);
         let body = self.module.body(function);
-        let end = body.map_or(span.end, |b| b.base);
+        let end = body.map_or(span.end, |b| b.base());
         let header = Span::new(span.start, end);
         match self.module.edits().and_then(|e| e.change(item)) {
             Some(Change::Patched(patches)) => self.copy_patched(header, patches),
@@ -477,7 +472,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
         if let Some(body) = body {
             self.body(body);
-            self.copy(Span::new(body.base + body.end, span.end));
+            self.copy(Span::new(body.base() + body.end(), span.end));
         }
     }
 }
@@ -488,7 +483,7 @@ fn placed(body: &Body, edits: &Edits<StmtId>, id: StmtId) -> (StmtId, usize) {
     let open = |scope| body.scope(scope).map(|s| (s.open, s.parent));
     let (mut outer, mut depth) = (id, 0);
     let mut around = body.scope_around(id);
-    if let Some(&Statement::Close(scope)) = body.statements.get(id)
+    if let Some(Statement::Close(scope)) = body.statement(id)
         && let Some((brace, parent)) = open(scope)
     {
         (outer, around) = (brace, parent);

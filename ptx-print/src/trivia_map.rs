@@ -31,7 +31,7 @@ pub(crate) struct Extent {
 
 impl<'m> TriviaMap<'m> {
     pub(crate) fn of_module(module: &'m Module) -> Self {
-        let origins = module.origins.as_slice();
+        let origins = module.item_spans();
         let read = |n: usize| {
             let made = |i: &usize| module.edits().is_some_and(|e| !e.was_read(id(*i)));
             (0..n).rev().take_while(made).count()
@@ -47,15 +47,15 @@ impl<'m> TriviaMap<'m> {
     }
 
     pub(crate) fn of_body(module: &'m Module, body: &'m Body) -> Self {
-        let origins: &[StmtSpan] = &body.origins;
+        let origins: &[StmtSpan] = body.stmt_spans();
         let made = |i: &usize| body.edits().is_some_and(|e| !e.was_read(id(*i)));
         let made = (0..origins.len()).rev().take_while(made).count();
         Self {
             source: module.source(),
             origins,
-            base: body.base,
-            start: body.base + 1,
-            end: body.base + body.end - u32::from(body.closed),
+            base: body.base(),
+            start: body.base() + 1,
+            end: body.base() + body.end() - u32::from(body.is_closed()),
             read: origins.len() - made,
         }
     }

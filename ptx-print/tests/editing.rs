@@ -183,7 +183,7 @@ fn comments_stay_with_what_they_describe() {
         "\n\t.reg .b32 r;\n\t// the end\n\tret;\n\t// why\n\tmov.b32 r, /* inside */ 1; // one\n"
     );
     let renamed = edited(text, |e| {
-        let decl = e.body().reg_decls.ids().next().unwrap();
+        let decl = e.body().reg_decls().ids().next().unwrap();
         e.rename_register(decl, "%sum").unwrap();
     });
     assert_eq!(renamed, text.replace(" r", " %sum"));
@@ -194,12 +194,12 @@ fn names_keep_every_other_byte() {
     let text = "\n .reg .b32 %r< 9 >, %rd; // %r\nL: { .reg .b32 x; mov .b32 %r01 ,x /*x*/ ;@%p bra   L ; }\n ld.param.u64 %q, [ p+ 0 ]; ret;\n";
     let text = &text.replacen(".reg", ".reg .pred %p; .reg .b64 %q; .reg", 1);
     let renamed = edited(text, |e| {
-        let decls: Vec<_> = e.body().reg_decls.ids().collect();
+        let decls: Vec<_> = e.body().reg_decls().ids().collect();
         let named = |e: &Editor<'_>, n: &str| {
             let mut decls = decls.iter().copied();
             decls.find(|d| {
                 e.body()
-                    .reg_decls
+                    .reg_decls()
                     .get(*d)
                     .is_some_and(|d| e.module().name(d.name) == n)
             })
@@ -210,9 +210,9 @@ fn names_keep_every_other_byte() {
         if let Some(x) = x {
             e.rename_register(x, "y").unwrap();
         }
-        let label = e.body().labels.ids().next().unwrap();
+        let label = e.body().labels().ids().next().unwrap();
         e.rename_label(label, "$loop").unwrap();
-        let p = e.body().vars.ids().next().unwrap();
+        let p = e.body().vars().ids().next().unwrap();
         e.rename_variable(p, "pointer").unwrap();
     });
     let want = text
@@ -230,10 +230,10 @@ fn guards_mnemonics_and_registers() {
     let text = "\n\t.reg .b32 r<4>;\n\t.reg .pred q;\n\tadd.s32 r0, r1, r1;\n\tret;\n";
     let text = edited(text, |e| {
         let add = find(e, "add");
-        let registers: Vec<_> = e.body().registers.ids().collect();
+        let registers: Vec<_> = e.body().registers().ids().collect();
         let p = e
             .body()
-            .registers
+            .registers()
             .iter()
             .find(|(_, r)| r.decl.as_u32() == 1)
             .unwrap()
@@ -247,7 +247,7 @@ fn guards_mnemonics_and_registers() {
         .unwrap();
         let r1 = e.operand(add, 1).unwrap();
         let Operand::Reg(r1) = r1 else { return };
-        let r3 = e.register(e.body().registers[r1].decl, 3).unwrap();
+        let r3 = e.register(e.body().registers()[r1].decl, 3).unwrap();
         assert!(!registers.contains(&r3));
         assert_eq!(e.replace_register(add, r1, r3).unwrap(), 2);
     });
@@ -297,7 +297,7 @@ fn symbols_and_items() {
     );
     let mut module = ptx_parse::parse_str(&text).module;
     let f = module.function("f").unwrap();
-    let f = module.functions[f].symbol.unwrap();
+    let f = module.functions()[f].symbol.unwrap();
     module.rename_symbol(f, "ff").unwrap();
     let now = String::from_utf8(ptx_print::verbatim(&module)).unwrap();
     let want = text.replace(" f(", " ff(").replace("call f,", "call ff,");
@@ -467,7 +467,7 @@ fn ids_stay_and_revisions_grow() {
         e.body().edits().unwrap().change(mov),
         Some(Change::Removed { .. })
     ));
-    assert_eq!(e.body().statements.get(mov), Some(&Statement::Removed));
+    assert_eq!(e.body().statement(mov), Some(Statement::Removed));
     let revision = module.revision();
     assert_eq!(module.changed_since(0).functions, [k]);
     assert!(module.changed_since(revision).functions.is_empty());
@@ -643,7 +643,10 @@ fn a_function_is_called_behind_its_declaration() {
     let hidden = e.move_before(call, declaration);
     assert_eq!(hidden, Err(EditError::Hidden("inner".to_owned())));
     let mut m = module(".entry k() { ret; }\n.func f() { ret; }\n");
-    let f = m.function("f").and_then(|f| m.functions[f].symbol).unwrap();
+    let f = m
+        .function("f")
+        .and_then(|f| m.functions()[f].symbol)
+        .unwrap();
     let mut e = editor(&mut m);
     let ret = find(&e, "ret");
     let call = e.inst("call", &[Operand::Symbol(f)]).unwrap();

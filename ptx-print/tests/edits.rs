@@ -124,7 +124,7 @@ fn functions(module: &Module) -> Vec<FuncId> {
 fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result<Done, EditError> {
     let (kind, a, b, c) = step;
     let fresh = format!("fresh_{nth}_x");
-    let symbols: Vec<SymbolId> = module.symbols.ids().collect();
+    let symbols: Vec<SymbolId> = module.symbols().ids().collect();
     let items: Vec<(ItemId, Item)> = module.items().collect();
     if kind == 16 {
         let symbol = *a.of(&symbols).ok_or(EditError::NoStatement)?;
@@ -199,7 +199,7 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
     let all: Vec<(StmtId, Statement)> = editor.body().statements().collect();
     let (stmt, _) = *a.of(&all).ok_or(EditError::NoStatement)?;
     let (other, _) = *b.of(&all).ok_or(EditError::NoStatement)?;
-    let registers: Vec<RegId> = editor.body().registers.ids().collect();
+    let registers: Vec<RegId> = editor.body().registers().ids().collect();
     let register = b.of(&registers).copied();
     let simple = |o: &Operand| {
         matches!(
@@ -274,17 +274,17 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             })
         }
         11 => {
-            let decls: Vec<RegDeclId> = editor.body().reg_decls.ids().collect();
+            let decls: Vec<RegDeclId> = editor.body().reg_decls().ids().collect();
             let decl = *a.of(&decls).ok_or(EditError::NoStatement)?;
             editor.rename_register(decl, &fresh).map(|()| Done::Names)
         }
         12 => {
-            let labels: Vec<LabelId> = editor.body().labels.ids().collect();
+            let labels: Vec<LabelId> = editor.body().labels().ids().collect();
             let label = *a.of(&labels).ok_or(EditError::NoStatement)?;
             editor.rename_label(label, &fresh).map(|()| Done::Names)
         }
         13 => {
-            let vars: Vec<VarId> = editor.body().vars.ids().collect();
+            let vars: Vec<VarId> = editor.body().vars().ids().collect();
             let var = *a.of(&vars).ok_or(EditError::NoStatement)?;
             editor.rename_variable(var, &fresh).map(|()| Done::Names)
         }

@@ -1,6 +1,7 @@
 //! Bodies share the storage of their tables, and nobody sees it.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use ptx_ir::raw::{self, RawBody, RawModule};
 use ptx_ir::{Body, FuncId, Module, Operand, OperandRef};
 use ptx_print::Style;
 
@@ -53,14 +54,14 @@ fn a_body_reads_the_same_alone_and_among_others() {
         let alone = ptx_parse::parse_str(&(HEADER.to_owned() + text)).module;
         let (id_alone, _, body_alone) = alone.definitions().next().unwrap();
         assert_eq!(canonical(&module, id), canonical(&alone, id_alone));
-        assert_eq!(body.statements, body_alone.statements);
-        assert_eq!(body.origins, body_alone.origins);
-        assert_eq!(body.inner_scopes, body_alone.inner_scopes);
-        assert_eq!(body.registers, body_alone.registers);
-        assert_eq!(body.opaques, body_alone.opaques);
-        assert_eq!(body.vars.len(), body_alone.vars.len());
-        assert_eq!(body.labels.len(), body_alone.labels.len());
-        assert_eq!(body.directives.len(), body_alone.directives.len());
+        assert_eq!(body.statement_table(), body_alone.statement_table());
+        assert_eq!(body.stmt_spans(), body_alone.stmt_spans());
+        assert_eq!(body.inner_scopes(), body_alone.inner_scopes());
+        assert_eq!(body.registers(), body_alone.registers());
+        assert_eq!(body.opaques(), body_alone.opaques());
+        assert_eq!(body.vars().len(), body_alone.vars().len());
+        assert_eq!(body.labels().len(), body_alone.labels().len());
+        assert_eq!(body.directives().len(), body_alone.directives().len());
     }
 }
 
@@ -69,38 +70,42 @@ fn changing_a_body_leaves_the_others_as_they_are() {
     let text = HEADER.to_owned() + &functions().concat();
     let mut module = ptx_parse::parse_str(&text).module;
     let before = module.clone();
-    for (n, body) in module.bodies.values_mut().enumerate() {
+    for (n, body) in module.bodies_mut().values_mut().enumerate() {
         if n % 2 == 0 {
             continue;
         }
-        let last = *body.statements.values().next_back().unwrap();
-        let origin = *body.origins.last().unwrap();
-        body.push_statement(last, origin);
-        body.origins[0] = origin;
-        body.statements.values_mut().for_each(|s| *s = last);
-        for i in 0..body.pool.operands().len() {
-            body.pool.set(OperandRef::new(i as u32), Operand::Sink);
+        let last = *body.statement_table().values().next_back().unwrap();
+        let origin = *body.stmt_spans().last().unwrap();
+        raw::push_statement(body, last, origin);
+        body.origins_mut()[0] = origin;
+        body.statements_mut().values_mut().for_each(|s| *s = last);
+        for i in 0..body.pool().operands().len() {
+            body.pool_mut()
+                .set(OperandRef::new(i as u32), Operand::Sink);
         }
-        body.pool.extend(&[Operand::Absent]);
-        body.labels.clear();
+        body.pool_mut().extend(&[Operand::Absent]);
+        body.labels_mut().clear();
     }
     for (n, (body, old)) in module
-        .bodies
+        .bodies()
         .values()
-        .zip(before.bodies.values())
+        .zip(before.bodies().values())
         .enumerate()
     {
         if n % 2 == 0 {
-            assert_eq!(body.statements, old.statements);
-            assert_eq!(body.origins, old.origins);
-            assert_eq!(body.pool.operands(), old.pool.operands());
-            assert_eq!(body.labels, old.labels);
+            assert_eq!(body.statement_table(), old.statement_table());
+            assert_eq!(body.stmt_spans(), old.stmt_spans());
+            assert_eq!(body.pool().operands(), old.pool().operands());
+            assert_eq!(body.labels(), old.labels());
         } else {
-            assert_eq!(body.statements.len(), old.statements.len() + 1);
-            assert_eq!(body.origins[0], *body.origins.last().unwrap());
-            let added = body.pool.operands().len() - old.pool.operands().len();
+            assert_eq!(
+                body.statement_table().len(),
+                old.statement_table().len() + 1
+            );
+            assert_eq!(body.stmt_spans()[0], *body.stmt_spans().last().unwrap());
+            let added = body.pool().operands().len() - old.pool().operands().len();
             assert_eq!(added, 1);
-            assert!(body.labels.is_empty());
+            assert!(body.labels().is_empty());
         }
     }
     assert_eq!(ptx_print::verbatim(&before), text.as_bytes());

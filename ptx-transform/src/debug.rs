@@ -46,19 +46,19 @@ fn name(pool: &OperandPool, operand: Operand) -> Option<NameId> {
 
 /// The places in the text that a body names.
 pub(crate) fn places(body: &Body) -> impl Iterator<Item = &DirectiveStmt> {
-    let all = body.directives.values();
+    let all = body.directives().values();
     all.filter(|d| d.directive == Directive::Loc)
 }
 
 /// The name of the function that code of a `.loc` was inlined from.
 pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
-    name(&body.pool, *body.pool.slice(place.args).get(3)?)
+    name(body.pool(), *body.pool().slice(place.args).get(3)?)
 }
 
 /// The files of a `.loc`: its own, and that of the place that the code was inlined at.
 pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
-    let args = body.pool.slice(place.args);
-    let of = |i: usize| args.get(i).and_then(|o| integer(&body.pool, *o));
+    let args = body.pool().slice(place.args);
+    let of = |i: usize| args.get(i).and_then(|o| integer(body.pool(), *o));
     of(0).into_iter().chain(of(4))
 }
 
@@ -73,8 +73,8 @@ pub(crate) fn integer(pool: &OperandPool, operand: Operand) -> Option<i64> {
 
 /// The number of a `.file`.
 pub(crate) fn file(module: &Module, directive: &DirectiveStmt) -> Option<i64> {
-    let first = module.pool.slice(directive.args).first()?;
-    integer(&module.pool, *first)
+    let first = module.pool().slice(directive.args).first()?;
+    integer(module.pool(), *first)
 }
 
 /// Where the word `debug` stands in a `.target`, with the comma before it.
@@ -97,13 +97,13 @@ pub(crate) fn sections<'m>(
     bodies: impl Iterator<Item = &'m Body>,
 ) -> BTreeSet<SectionId> {
     let speaks = |s: &Section| {
-        let mentioned = mentions(&module.pool, s);
+        let mentioned = mentions(module.pool(), s);
         mentioned.iter().any(|n| gone.contains(n))
     };
-    if module.sections.values().any(speaks) {
+    if module.sections().values().any(speaks) {
         needed(module, bodies, |s| !speaks(s))
     } else {
-        module.sections.ids().collect()
+        module.sections().ids().collect()
     }
 }
 
@@ -115,7 +115,7 @@ pub(crate) fn needed<'m>(
 ) -> BTreeSet<SectionId> {
     // Several sections may have one name.
     let mut holders: BTreeMap<NameId, Vec<SectionId>> = BTreeMap::new();
-    for (id, section) in module.sections.iter() {
+    for (id, section) in module.sections().iter() {
         for name in labels(section).chain([section.name]) {
             holders.entry(name).or_default().push(id);
         }
@@ -127,10 +127,10 @@ pub(crate) fn needed<'m>(
     let mut kept = BTreeSet::new();
     while let Some(name) = todo.pop() {
         for id in holders.remove(&name).unwrap_or_default() {
-            if let Some(section) = module.sections.get(id).filter(|s| may_stay(s))
+            if let Some(section) = module.sections().get(id).filter(|s| may_stay(s))
                 && kept.insert(id)
             {
-                todo.extend(mentions(&module.pool, section));
+                todo.extend(mentions(module.pool(), section));
             }
         }
     }
@@ -147,8 +147,8 @@ pub(crate) fn labels(section: &Section) -> impl Iterator<Item = NameId> + '_ {
 
 /// Every name that a body makes.
 pub(crate) fn names(body: &Body) -> impl Iterator<Item = NameId> + '_ {
-    let labels = body.labels.values().map(|l| l.name);
-    let vars = body.vars.values().map(|v| v.name);
-    let registers = body.reg_decls.values().map(|r| r.name);
+    let labels = body.labels().values().map(|l| l.name);
+    let vars = body.vars().values().map(|v| v.name);
+    let registers = body.reg_decls().values().map(|r| r.name);
     labels.chain(vars).chain(registers)
 }

@@ -22,25 +22,25 @@ pub(crate) struct Needs {
 impl Needs {
     pub(crate) fn of(module: &Module) -> Self {
         let mut needs = Self {
-            needs: alloc::vec![Vec::new(); module.symbols.len()],
+            needs: alloc::vec![Vec::new(); module.symbols().len()],
             first: firsts(module),
             opaque: Vec::new(),
         };
         for (_, item) in module.items() {
             match item {
                 Item::Decl(id) => {
-                    let declarators = module.declarations.declarators(id);
+                    let declarators = module.declarations().declarators(id);
                     for d in declarators {
-                        let mentioned = mentioned(&module.pool, &[d.init]);
+                        let mentioned = mentioned(module.pool(), &[d.init]);
                         if let Some(symbol) = symbol(d) {
                             needs.add(symbol, mentioned);
                         }
                     }
                 }
                 Item::Directive(id) => {
-                    let directive = module.directives.get(id);
+                    let directive = module.directives().get(id);
                     if let Some(d) = directive.filter(|d| d.directive == Directive::Alias) {
-                        let args = mentioned(&module.pool, module.pool.slice(d.args));
+                        let args = mentioned(module.pool(), module.pool().slice(d.args));
                         if let Some((&alias, aliasee)) = args.split_first() {
                             needs.add(alias, aliasee.to_vec());
                         }
@@ -48,9 +48,9 @@ impl Needs {
                 }
                 Item::Function(id) => needs.function(module, id),
                 Item::Opaque(id) => {
-                    if let Some(opaque) = module.opaques.get(id) {
-                        let mentions = module.pool.slice(opaque.mentions);
-                        let mentions = mentioned(&module.pool, mentions);
+                    if let Some(opaque) = module.opaques().get(id) {
+                        let mentions = module.pool().slice(opaque.mentions);
+                        let mentions = mentioned(module.pool(), mentions);
                         needs.opaque.extend(mentions);
                     }
                 }
@@ -69,14 +69,14 @@ impl Needs {
 
     fn function(&mut self, module: &Module, id: FuncId) {
         let Some(body) = module.body(id) else { return };
-        let symbol = module.functions.get(id).and_then(|f| f.symbol);
+        let symbol = module.functions().get(id).and_then(|f| f.symbol);
         // The assembler asks for a definition of what is declared, be it called or not.
         let declared = body.statements().filter_map(|(_, s)| match s {
-            Statement::Function(id) => module.functions.get(id)?.symbol,
+            Statement::Function(id) => module.functions().get(id)?.symbol,
             _ => None,
         });
-        let used = symbols(&body.pool).chain(declared);
-        let initial = initial(&body.declarations, &body.pool);
+        let used = symbols(body.pool()).chain(declared);
+        let initial = initial(body.declarations(), body.pool());
         let Some(symbol) = symbol else {
             self.opaque.extend(used.chain(initial));
             return;
@@ -147,7 +147,7 @@ fn firsts(module: &Module) -> Vec<SymbolId> {
         Some(_) => *ranges.entry(symbol.name).or_insert(id),
         None => id,
     };
-    module.symbols.iter().map(first).collect()
+    module.symbols().iter().map(first).collect()
 }
 
 /// The names of the module in a pool.
@@ -174,18 +174,18 @@ fn initial<'b>(
 fn inner<'m>(module: &'m Module, body: &'m Body) -> impl Iterator<Item = SymbolId> + use<'m> {
     let of_statement = move |(_, statement): (ptx_ir::StmtId, Statement)| match statement {
         Statement::Function(id) => {
-            let symbol = module.functions.get(id)?.symbol?;
+            let symbol = module.functions().get(id)?.symbol?;
             // A definition takes the place of the first declaration.
-            let own = match module.symbols.get(symbol)?.kind {
+            let own = match module.symbols().get(symbol)?.kind {
                 SymbolKind::Function(first) => first == id || is_later(module, first, body),
                 _ => false,
             };
             own.then_some(symbol)
         }
         Statement::Directive(id) => {
-            let directive = body.directives.get(id)?;
+            let directive = body.directives().get(id)?;
             let alias = directive.directive == Directive::Alias;
-            match body.pool.slice(directive.args).first() {
+            match body.pool().slice(directive.args).first() {
                 Some(Operand::Symbol(symbol)) if alias => Some(*symbol),
                 _ => None,
             }
@@ -199,7 +199,7 @@ fn inner<'m>(module: &'m Module, body: &'m Body) -> impl Iterator<Item = SymbolI
 fn is_later(module: &Module, function: FuncId, body: &Body) -> bool {
     module
         .body(function)
-        .is_some_and(|other| other.base > body.base)
+        .is_some_and(|other| other.base() > body.base())
 }
 
 /// The names of the module that operands mention, their parts included, in the order of the text.

@@ -121,17 +121,17 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
 pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>, ExtractError> {
     // Whether each function is defined: it has a body, or is another name of one that has.
     let mut all: BTreeMap<&str, (Option<SymbolId>, bool)> = BTreeMap::new();
-    for f in module.functions.values() {
+    for f in module.functions().values() {
         let entry = all.entry(module.name(f.name)).or_insert((f.symbol, false));
         entry.1 |= f.body.is_some();
     }
     for d in module
-        .directives
+        .directives()
         .values()
         .filter(|d| d.directive == Directive::Alias)
     {
-        if let Some(Operand::Symbol(alias)) = module.pool.slice(d.args).first()
-            && let Some(symbol) = module.symbols.get(*alias)
+        if let Some(Operand::Symbol(alias)) = module.pool().slice(d.args).first()
+            && let Some(symbol) = module.symbols().get(*alias)
             && let Some(entry) = all.get_mut(module.name(symbol.name))
         {
             entry.1 = true;
@@ -178,7 +178,7 @@ pub(crate) fn keep(
         match chunk.item {
             Item::Decl(id) => declaration(module, chunk, id, stays, splices),
             Item::Function(id) => {
-                let Some(function) = module.functions.get(id) else {
+                let Some(function) = module.functions().get(id) else {
                     continue;
                 };
                 match function.symbol.map_or(Retention::Keep, stays) {
@@ -219,7 +219,7 @@ fn declaration(
     stays: &impl Fn(SymbolId) -> Retention,
     splices: &mut Splices,
 ) {
-    let declarators = module.declarations.declarators(id).iter();
+    let declarators = module.declarations().declarators(id).iter();
     let stays: Vec<Retention> = declarators
         .map(|d| symbol(d).map_or(Retention::Keep, stays))
         .collect();
@@ -267,7 +267,7 @@ pub(crate) fn drop_option(module: &Module, chunks: &Chunks, splices: &mut Splice
 /// Which directive an item is.
 pub(crate) fn directive(module: &Module, item: Item) -> Option<Directive> {
     match item {
-        Item::Directive(id) => module.directives.get(id).map(|d| d.directive),
+        Item::Directive(id) => module.directives().get(id).map(|d| d.directive),
         _ => None,
     }
 }
@@ -282,14 +282,14 @@ struct Kept {
 impl Kept {
     fn of(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Retention) -> Self {
         let bodies = || bodies(module, chunks, stays).filter(|(_, kept)| *kept);
-        let sections = if module.sections.is_empty() {
+        let sections = if module.sections().is_empty() {
             BTreeSet::new()
         } else {
             let gone = gone(module, chunks, stays);
             debug::sections(module, &gone, bodies().map(|(b, _)| b))
         };
         // The data of sections name files by number.
-        let all = !sections.is_empty() && sections.len() == module.sections.len();
+        let all = !sections.is_empty() && sections.len() == module.sections().len();
         let of_body = |(b, _)| debug::places(b).flat_map(move |p| debug::files(b, p));
         let files = (!all).then(|| bodies().flat_map(of_body).collect());
         Self { sections, files }
@@ -300,10 +300,10 @@ impl Kept {
         let Item::Directive(id) = chunk.item else {
             return true;
         };
-        let Some(d) = module.directives.get(id) else {
+        let Some(d) = module.directives().get(id) else {
             return true;
         };
-        let first = module.pool.slice(d.args).first();
+        let first = module.pool().slice(d.args).first();
         match (d.directive, first) {
             (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Retention::Keep,
             (Directive::File, _) => match (&self.files, debug::file(module, d)) {
@@ -323,7 +323,7 @@ fn bodies<'m>(
 ) -> impl Iterator<Item = (&'m Body, bool)> {
     chunks.all.iter().filter_map(move |c| match c.item {
         Item::Function(id) => {
-            let symbol = module.functions.get(id)?.symbol;
+            let symbol = module.functions().get(id)?.symbol;
             let stay = symbol.map_or(Retention::Keep, stays);
             Some((module.body(id)?, stay == Retention::Keep))
         }
@@ -339,7 +339,7 @@ fn gone(
 ) -> BTreeSet<NameId> {
     let mut gone = BTreeSet::new();
     let mut here = BTreeSet::new();
-    for (id, symbol) in module.symbols.iter() {
+    for (id, symbol) in module.symbols().iter() {
         let of = if stays(id) != Retention::Drop {
             &mut here
         } else {

@@ -41,7 +41,7 @@ pub fn flatten(module: &Module) -> Rewritten {
         let Some(body) = module.body(f) else {
             continue;
         };
-        if body.inner_scopes.is_empty() {
+        if body.inner_scopes().is_empty() {
             continue;
         }
         let mut local = Taken::new(core::iter::empty());
@@ -105,14 +105,14 @@ fn scope_of(module: &Module, f: FuncId, entity: Entity) -> Option<(ScopeId, bool
     let body = module.body(f)?;
     match entity {
         Entity::Register(_, id) => {
-            let decl = body.reg_decls.get(id)?;
+            let decl = body.reg_decls().get(id)?;
             Some((decl.scope, decl.count.is_some()))
         }
         Entity::Variable(_, id) => {
-            let var = body.vars.get(id)?;
+            let var = body.vars().get(id)?;
             Some((var.scope, var.number.is_some()))
         }
-        Entity::Label(_, id) => Some((body.labels.get(id)?.scope, false)),
+        Entity::Label(_, id) => Some((body.labels().get(id)?.scope, false)),
         _ => None,
     }
 }

@@ -24,11 +24,11 @@ pub(crate) fn linkage(module: &Module, span: Span) -> Option<Span> {
 /// The head of a function as a declaration of it; `bare` without its linkage.
 pub(crate) fn head(module: &Module, item: ptx_ir::ItemId, bare: bool) -> Vec<u8> {
     let whole = module.span(item);
-    let body = match module.items.get(item) {
-        Some(Item::Function(id)) => module.body(*id),
+    let body = match module.item(item) {
+        Some(Item::Function(id)) => module.body(id),
         _ => None,
     };
-    let mut span = Span::new(whole.start, body.map_or(whole.end, |b| b.base));
+    let mut span = Span::new(whole.start, body.map_or(whole.end, |b| b.base()));
     if bare && let Some(linkage) = linkage(module, whole) {
         span.start = linkage.end;
     }

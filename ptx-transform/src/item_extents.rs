@@ -54,7 +54,7 @@ pub(crate) struct Chunks {
 impl Chunks {
     pub(crate) fn of(module: &Module) -> Self {
         let source = module.source();
-        let mut all: Vec<Chunk> = Vec::with_capacity(module.items.len());
+        let mut all: Vec<Chunk> = Vec::with_capacity(module.item_table().len());
         let mut at = 0;
         for (id, item) in module.items() {
             let span = module.span(id);

@@ -281,7 +281,7 @@ fn is_local(module: &Module, entity: Entity) -> bool {
     match entity {
         Entity::Register(..) | Entity::Label(..) | Entity::Parameter(_) => true,
         Entity::Variable(f, id) => {
-            let var = module.body(f).and_then(|b| b.vars.get(id));
+            let var = module.body(f).and_then(|b| b.vars().get(id));
             var.is_some_and(|v| v.stmt.is_none() || v.space.base() == StateSpace::Param)
         }
         Entity::Symbol(_) | Entity::Unknown(_) => false,
@@ -294,7 +294,7 @@ fn is_memory(module: &Module, entity: Entity) -> bool {
     let Entity::Variable(f, id) = entity else {
         return false;
     };
-    let var = module.body(f).and_then(|b| b.vars.get(id));
+    let var = module.body(f).and_then(|b| b.vars().get(id));
     var.is_some_and(|v| {
         v.stmt.is_some() && matches!(v.space.base(), StateSpace::Shared | StateSpace::Local)
     })
@@ -302,10 +302,10 @@ fn is_memory(module: &Module, entity: Entity) -> bool {
 
 /// Parameters of a kernel that are textures, samplers or surfaces: the driver knows them by their names.
 fn handles(module: &Module, f: FuncId) -> BTreeSet<ptx_ir::VarId> {
-    let Some(function) = module.functions.get(f) else {
+    let Some(function) = module.functions().get(f) else {
         return BTreeSet::new();
     };
-    let params = function.interface.params.of(&module.params).iter();
+    let params = function.interface.params.of(module.params()).iter();
     params
         .filter_map(|p| match (p.ty, p.binding) {
             (TypeName::Known(ty), ptx_ir::Binding::Var(v)) if ty.kind() == TypeKind::Opaque => {
@@ -321,7 +321,7 @@ fn is_parameter(module: &Module, entity: Entity) -> bool {
     let Entity::Register(f, id) = entity else {
         return false;
     };
-    let decl = module.body(f).and_then(|b| b.reg_decls.get(id));
+    let decl = module.body(f).and_then(|b| b.reg_decls().get(id));
     decl.is_some_and(|d| d.stmt.is_none())
 }
 
@@ -333,12 +333,12 @@ fn linked(body: &Body) -> BTreeSet<ptx_ir::VarId> {
             continue;
         };
         if body
-            .declarations
+            .declarations()
             .decls
             .get(d)
             .is_some_and(|d| reachability::is_seen(d.linkage))
         {
-            let all = body.declarations.declarators(d).iter();
+            let all = body.declarations().declarators(d).iter();
             found.extend(all.filter_map(|d| match d.binding {
                 ptx_ir::Binding::Var(v) => Some(v),
                 _ => None,

@@ -24,11 +24,11 @@ pub(crate) fn own(module: &Module, visible: bool) -> BTreeSet<Entity> {
     let mut all: BTreeSet<Entity> = BTreeSet::new();
     // A symbol stands for the first of its name, as in the mentions.
     let mut first: BTreeMap<&str, SymbolId> = BTreeMap::new();
-    for (id, symbol) in module.symbols.iter() {
+    for (id, symbol) in module.symbols().iter() {
         first.entry(module.name(symbol.name)).or_insert(id);
     }
     let mut note = |symbol: SymbolId, keep: bool| {
-        let name = module.symbols.get(symbol).map(|s| module.name(s.name));
+        let name = module.symbols().get(symbol).map(|s| module.name(s.name));
         if let Some(&id) = name.and_then(|n| first.get(n)) {
             let set = if keep { &mut kept } else { &mut all };
             set.insert(Entity::Symbol(id));
@@ -39,25 +39,25 @@ pub(crate) fn own(module: &Module, visible: bool) -> BTreeSet<Entity> {
         Some(Linkage::Visible) => !visible,
         Some(_) => true,
     };
-    for f in module.functions.values() {
+    for f in module.functions().values() {
         if let Some(symbol) = f.symbol {
             let kernel = f.kind == FunctionKind::Entry && !visible;
             note(symbol, kernel || keeps(f.linkage));
         }
     }
-    for item in module.items.values() {
+    for item in module.item_table().values() {
         match *item {
             Item::Decl(d) => {
-                let linkage = module.declarations.decls.get(d).and_then(|d| d.linkage);
-                for d in module.declarations.declarators(d) {
+                let linkage = module.declarations().decls.get(d).and_then(|d| d.linkage);
+                for d in module.declarations().declarators(d) {
                     if let Binding::Symbol(symbol) = d.binding {
                         note(symbol, keeps(linkage));
                     }
                 }
             }
             Item::Directive(d) if !visible => {
-                let args = module.directives.get(d).map(|d| d.args);
-                for operand in module.pool.slice(args.unwrap_or_default()) {
+                let args = module.directives().get(d).map(|d| d.args);
+                for operand in module.pool().slice(args.unwrap_or_default()) {
                     if let Operand::Symbol(symbol) = *operand {
                         note(symbol, true);
                     }
@@ -89,9 +89,9 @@ pub(crate) fn dead(module: &Module, names: &Names) -> Vec<(ItemId, Span)> {
             _ => Vec::new(),
         };
         let external = match item {
-            Item::Function(f) => module.functions.get(f).is_some_and(|f| f.body.is_none()),
+            Item::Function(f) => module.functions().get(f).is_some_and(|f| f.body.is_none()),
             Item::Decl(d) => {
-                let linkage = module.declarations.decls.get(d).and_then(|d| d.linkage);
+                let linkage = module.declarations().decls.get(d).and_then(|d| d.linkage);
                 linkage == Some(Linkage::Extern)
             }
             _ => false,

@@ -73,7 +73,7 @@ pub(crate) fn unused(
             continue;
         };
         // A declaration without names mentions nothing either.
-        let space = body.declarations.decls.get(d).map(|d| d.space);
+        let space = body.declarations().decls.get(d).map(|d| d.space);
         if space != Some(StateSpace::Reg) {
             continue;
         }
@@ -81,14 +81,14 @@ pub(crate) fn unused(
             ptx_ir::Binding::Register(decl) => is_used(Entity::Register(f, decl)),
             _ => true,
         };
-        let all = body.declarations.declarators(d);
+        let all = body.declarations().declarators(d);
         let used: Vec<bool> = all.iter().map(used).collect();
         let span = body.source_span(id);
         if !used.contains(&true) {
             pieces.push(span);
         } else if used.contains(&false)
             && body
-                .origins
+                .stmt_spans()
                 .get(id.as_u32() as usize)
                 .is_some_and(|o| with_comments || !o.has_comments())
         {

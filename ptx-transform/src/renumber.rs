@@ -81,7 +81,7 @@ pub(crate) fn whole_lines(source: &[u8], piece: Span) -> Span {
 /// Ranges whose members may be spelled like something else that is visible there.
 fn contested(module: &Module, f: FuncId, body: &Body, outside: &[&[u8]]) -> BTreeSet<Entity> {
     let mut ranges: BTreeMap<&[u8], Vec<Entity>> = BTreeMap::new();
-    for (id, decl) in body.reg_decls.iter() {
+    for (id, decl) in body.reg_decls().iter() {
         if decl.count.is_some() {
             let entity = Entity::Register(f, id);
             ranges
@@ -95,9 +95,9 @@ fn contested(module: &Module, f: FuncId, body: &Body, outside: &[&[u8]]) -> BTre
         found.extend(same.iter().copied());
     }
     let mut others: BTreeSet<&[u8]> = outside.iter().copied().collect();
-    let decls = body.reg_decls.values().map(|d| d.name);
-    let vars = body.vars.values().map(|v| v.name);
-    let labels = body.labels.values().map(|l| l.name);
+    let decls = body.reg_decls().values().map(|d| d.name);
+    let vars = body.vars().values().map(|v| v.name);
+    let labels = body.labels().values().map(|l| l.name);
     others.extend(
         decls
             .chain(vars)
@@ -115,7 +115,7 @@ fn contested(module: &Module, f: FuncId, body: &Body, outside: &[&[u8]]) -> BTre
         }
     }
     // Variables in ranges of the same name.
-    for var in body.vars.values().filter(|v| v.number.is_some()) {
+    for var in body.vars().values().filter(|v| v.number.is_some()) {
         let same = ranges.get(module.name_bytes(var.name));
         found.extend(same.into_iter().flatten().copied());
     }

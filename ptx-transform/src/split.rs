@@ -58,7 +58,7 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     let in_part = |s: SymbolId| part.contains(&needs.first(s));
     // What the rest needs of the part.
     let mut shared = BTreeSet::new();
-    let outside = module.symbols.ids().filter(|s| !in_part(*s));
+    let outside = module.symbols().ids().filter(|s| !in_part(*s));
     let needed = outside.flat_map(|s| needs.of_symbol(s).iter().copied());
     for symbol in needed.chain(needs.opaque.iter().copied()) {
         let symbol = needs.first(symbol);
@@ -104,7 +104,7 @@ fn part(
     roots: Vec<SymbolId>,
 ) -> BTreeSet<SymbolId> {
     let mut users: BTreeMap<SymbolId, Vec<SymbolId>> = BTreeMap::new();
-    for user in module.symbols.ids() {
+    for user in module.symbols().ids() {
         for &needed in needs.of_symbol(user) {
             let needed = needs.first(needed);
             if bound.contains(&needed) {
@@ -128,14 +128,14 @@ fn part(
 /// The names that a module cannot leave to another one.
 fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
     let mut bound = BTreeSet::new();
-    for (id, symbol) in module.symbols.iter() {
+    for (id, symbol) in module.symbols().iter() {
         let alone = match symbol.kind {
             SymbolKind::Function(f) => {
-                let function = module.functions.get(f);
+                let function = module.functions().get(f);
                 function.is_none_or(|f| f.kind == FunctionKind::Entry || f.raw_header)
             }
             SymbolKind::Variable(space, decl) => {
-                let decl = module.declarations.decls.get(decl);
+                let decl = module.declarations().decls.get(decl);
                 let external = decl.is_some_and(|d| d.linkage == Some(Linkage::Extern));
                 let memory = matches!(space.base(), StateSpace::Global | StateSpace::Const);
                 let opaque = decl.is_none_or(|d| {
@@ -153,17 +153,17 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
     // Other names of functions, and what is declared inside functions.
     for (_, item) in module.items() {
         if let Item::Directive(id) = item
-            && let Some(d) = module.directives.get(id)
+            && let Some(d) = module.directives().get(id)
             && d.directive == Directive::Alias
         {
-            let args = module.pool.slice(d.args);
-            bound.extend(dependencies::mentioned(&module.pool, args));
+            let args = module.pool().slice(d.args);
+            bound.extend(dependencies::mentioned(module.pool(), args));
         }
     }
-    for body in module.bodies.values() {
+    for body in module.bodies().values() {
         for (_, statement) in body.statements() {
             if let Statement::Function(f) = statement {
-                bound.extend(module.functions.get(f).and_then(|f| f.symbol));
+                bound.extend(module.functions().get(f).and_then(|f| f.symbol));
             }
         }
     }
@@ -180,19 +180,19 @@ fn export(
 ) -> Vec<String> {
     let mut exported = BTreeSet::new();
     // One declaration of a function that says so is enough.
-    let said = module.functions.values().filter(|f| f.linkage.is_some());
+    let said = module.functions().values().filter(|f| f.linkage.is_some());
     let said: BTreeSet<SymbolId> = said.filter_map(|f| f.symbol).collect();
     for chunk in &chunks.all {
         let names: Vec<&str> = match chunk.item {
             Item::Function(id) => {
-                let f = module.functions.get(id);
+                let f = module.functions().get(id);
                 let private = |s: SymbolId| shared.contains(&s) && !said.contains(&s);
                 let f = f.filter(|f| f.symbol.is_some_and(private));
                 f.map(|f| module.name(f.name)).into_iter().collect()
             }
             Item::Decl(id) => {
-                let linkage = module.declarations.decls.get(id).and_then(|d| d.linkage);
-                let all = module.declarations.declarators(id).iter();
+                let linkage = module.declarations().decls.get(id).and_then(|d| d.linkage);
+                let all = module.declarations().declarators(id).iter();
                 let has = |d| dependencies::symbol(d).is_some_and(|s| shared.contains(&s));
                 if linkage.is_some() || !all.clone().any(has) {
                     continue;

@@ -25,12 +25,12 @@ pub fn strip(module: &Module) -> Rewritten {
         let span = module.span(id);
         match item {
             Item::Section(s) => {
-                let section = module.sections.get(s);
+                let section = module.sections().get(s);
                 if section.is_some_and(|s| module.name_bytes(s.name).starts_with(b".debug_")) {
                     pieces.push(span);
                 }
             }
-            Item::Directive(d) => match module.directives.get(d).map(|d| d.directive) {
+            Item::Directive(d) => match module.directives().get(d).map(|d| d.directive) {
                 Some(Directive::File) => pieces.push(span),
                 Some(Directive::Target) => pieces.extend(debug_option(module.source(), span)),
                 _ => {}
@@ -41,7 +41,7 @@ pub fn strip(module: &Module) -> Rewritten {
                 };
                 for (id, statement) in body.statements() {
                     if let Statement::Directive(d) = statement
-                        && body.directives.get(d).map(|d| d.directive) == Some(Directive::Loc)
+                        && body.directives().get(d).map(|d| d.directive) == Some(Directive::Loc)
                     {
                         pieces.push(body.source_span(id));
                     }

@@ -247,9 +247,9 @@ fn words(module: &Module, item: ptx_ir::ItemId) -> BTreeSet<&str> {
 /// The names that each item declares.
 fn declared(module: &Module, item: Item) -> Vec<&str> {
     match item {
-        Item::Function(f) => vec![module.name(module.functions[f].name)],
+        Item::Function(f) => vec![module.name(module.functions()[f].name)],
         Item::Decl(d) => {
-            let all = module.declarations.declarators(d).iter();
+            let all = module.declarations().declarators(d).iter();
             all.map(|d| module.name(d.name)).collect()
         }
         _ => Vec::new(),
@@ -346,7 +346,7 @@ fn kernels_of_the_corpus_are_whole_alone() {
 /// The text of every function of a module with a body, by its name.
 fn bodies(module: &Module) -> BTreeMap<&str, &[u8]> {
     let of = |f: &ptx_ir::Function, b: &ptx_ir::Body| {
-        let span = ptx_ir::Span::new(b.base, b.base + b.end);
+        let span = ptx_ir::Span::new(b.base(), b.base() + b.end());
         (module.name(f.name), span.of(module.source()))
     };
     module.definitions().map(|(_, f, b)| of(f, b)).collect()
@@ -357,7 +357,7 @@ fn parts_of_the_corpus_make_the_whole_again() {
     let mut files = 0;
     for (name, text) in corpus::accepted(120_000) {
         let module = ptx_parse::parse(&text).module;
-        if !module.sections.is_empty() {
+        if !module.sections().is_empty() {
             continue;
         }
         let mut all = module
@@ -383,7 +383,7 @@ fn parts_of_the_corpus_make_the_whole_again() {
         assert_eq!(errors(&linked.text), Vec::<String>::new(), "{name}");
         assert_eq!(bodies(&module), bodies(&again), "{name}");
         let names = |m: &Module| -> BTreeSet<String> {
-            let all = m.symbols.values();
+            let all = m.symbols().values();
             all.map(|s| format!("{} {:?}", m.name(s.name), s.number))
                 .collect()
         };

@@ -464,7 +464,7 @@ fn the_corpus() {
     for path in corpus() {
         let source = fs::read(&path).unwrap();
         let old = ptx_parse::parse(&source).module;
-        if !errors(&source).is_empty() || old.header.target.is_none() {
+        if !errors(&source).is_empty() || old.header().target.is_none() {
             continue;
         }
         let mut new = old.clone();

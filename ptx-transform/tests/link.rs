@@ -754,12 +754,12 @@ fn every_name_means_what_it_should() {
             let id = module.function(&format!("k{input}")).expect("each kernel");
             let body = module.body(id).expect("its body");
             let mut read: Vec<Option<i32>> = Vec::new();
-            for inst in body.insts.values() {
-                for operand in body.pool.slice(inst.operands()) {
+            for inst in body.inst_table().values() {
+                for operand in body.pool().slice(inst.operands()) {
                     let Operand::Address(at) = operand else {
                         continue;
                     };
-                    let Some(Operand::Symbol(s)) = body.pool.address(*at).map(|a| a.base) else {
+                    let Some(Operand::Symbol(s)) = body.pool().address(*at).map(|a| a.base) else {
                         panic!("{text}");
                     };
                     read.push(initial(&module, s));
@@ -777,8 +777,8 @@ fn every_name_means_what_it_should() {
                 "kernel {input} of\n{}\n->\n{text}",
                 texts.join("\n--\n")
             );
-            for inst in body.insts.values() {
-                for operand in body.pool.slice(inst.operands()) {
+            for inst in body.inst_table().values() {
+                for operand in body.pool().slice(inst.operands()) {
                     assert!(
                         !matches!(operand, Operand::Symbol(_)),
                         "a label lost:\n{text}"
@@ -795,7 +795,7 @@ fn every_name_means_what_it_should() {
 
 /// The value that a variable begins with, if it is defined.
 fn initial(module: &ptx_ir::Module, symbol: ptx_ir::SymbolId) -> Option<i32> {
-    let all = module.declarations.declarators.iter();
+    let all = module.declarations().declarators.iter();
     let of = all.filter(|d| d.binding == ptx_ir::Binding::Symbol(symbol));
     of.filter_map(|d| match d.init {
         Operand::Small(n) => Some(n),

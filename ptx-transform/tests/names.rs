@@ -87,18 +87,18 @@ mod tests {
                     let body = module.body(f).unwrap();
                     row(
                         &module,
-                        ptx_ir::Span::new(span.start, body.base),
+                        ptx_ir::Span::new(span.start, body.base()),
                         "function".into(),
                     );
                     for (id, statement) in body.statements() {
                         let skipped = match statement {
                             Statement::Open(_) | Statement::Close(_) => true,
                             Statement::Decl(d) => {
-                                let decl = body.declarations.decls.get(d).unwrap();
+                                let decl = body.declarations().decls.get(d).unwrap();
                                 decl.space == ptx_isa::StateSpace::Reg
                             }
                             Statement::Directive(d) => {
-                                let directive = body.directives.get(d).unwrap().directive;
+                                let directive = body.directives().get(d).unwrap().directive;
                                 !lines && directive == ptx_isa::Directive::Loc
                             }
                             _ => false,
@@ -112,7 +112,7 @@ mod tests {
                 Item::Directive(d)
                     if !lines
                         && matches!(
-                            module.directives.get(d).unwrap().directive,
+                            module.directives().get(d).unwrap().directive,
                             ptx_isa::Directive::File | ptx_isa::Directive::Target
                         ) => {}
                 _ => row(&module, span, "item".into()),
@@ -229,8 +229,8 @@ mod tests {
 
     /// Whether another name of the body is this one with digits behind: then numbers stay.
     fn shared(module: &Module, body: &ptx_ir::Body, name: ptx_ir::NameId) -> bool {
-        let others = body.reg_decls.values().map(|d| d.name);
-        let mut others = others.chain(body.labels.values().map(|l| l.name));
+        let others = body.reg_decls().values().map(|d| d.name);
+        let mut others = others.chain(body.labels().values().map(|l| l.name));
         others.any(|other| {
             let rest = module.name(other).strip_prefix(module.name(name));
             rest.is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
@@ -252,13 +252,13 @@ mod tests {
             }
             let flat = ptx_parse::parse(&flatten(&module).text).module;
             assert!(
-                flat.bodies.values().all(|b| b.inner_scopes.is_empty()),
+                flat.bodies().values().all(|b| b.inner_scopes().is_empty()),
                 "{name}"
             );
             let dense = ptx_parse::parse(&renumber(&flat).text).module;
-            for body in dense.bodies.values() {
-                for (id, decl) in body.reg_decls.iter() {
-                    let used = body.registers.values().filter(|r| r.decl == id).count();
+            for body in dense.bodies().values() {
+                for (id, decl) in body.reg_decls().iter() {
+                    let used = body.registers().values().filter(|r| r.decl == id).count();
                     let count = decl.count.map_or(1, |n| n as usize);
                     let parameter = decl.stmt.is_none() || shared(&dense, body, decl.name);
                     assert!(

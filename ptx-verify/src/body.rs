@@ -16,19 +16,19 @@ pub(crate) fn check<'m>(
     body: &'m Body,
 ) {
     let tables = Tables {
-        declarations: &body.declarations,
-        pool: &body.pool,
-        vars: Some(&body.vars),
+        declarations: body.declarations(),
+        pool: body.pool(),
+        vars: Some(body.vars()),
     };
     for (stmt, statement) in body.statements() {
         match statement {
             Statement::Inst(id) => {
-                if let Some(inst) = body.insts.get(id) {
+                if let Some(inst) = body.inst(id) {
                     instructions.check(context, body, stmt, id, inst);
                 }
             }
             Statement::Decl(id) => {
-                if let Some(decl) = body.declarations.decls.get(id) {
+                if let Some(decl) = body.declarations().decls.get(id) {
                     let span = body.source_span(stmt);
                     context.check_without_spans(|c| {
                         variable::check(c, tables, decl, Scope::Body, span)
@@ -36,7 +36,7 @@ pub(crate) fn check<'m>(
                 }
             }
             Statement::Prototype(id) => {
-                if let Some(prototype) = body.prototypes.get(id) {
+                if let Some(prototype) = body.prototypes().get(id) {
                     let span = body.source_span(stmt);
                     context.check_without_spans(|c| {
                         interface::check_prototype(c, &prototype.interface, span);
@@ -44,21 +44,21 @@ pub(crate) fn check<'m>(
                 }
             }
             Statement::Directive(id) => {
-                let Some(directive) = body.directives.get(id) else {
+                let Some(directive) = body.directives().get(id) else {
                     continue;
                 };
                 match directive.directive {
                     Directive::Loc => {
-                        let args = body.pool.slice(directive.args);
-                        debug::numbers(context, &body.pool, args, body.source_span(stmt));
+                        let args = body.pool().slice(directive.args);
+                        debug::numbers(context, body.pool(), args, body.source_span(stmt));
                     }
                     Directive::Calltargets => {
-                        let args = body.pool.slice(directive.args);
+                        let args = body.pool().slice(directive.args);
                         call::targets(context, args, body.source_span(stmt));
                     }
                     _ => {
                         let span = body.source_span(stmt);
-                        pragma::check(context, directive, &body.pool, pragma::Place::Body, span);
+                        pragma::check(context, directive, body.pool(), pragma::Place::Body, span);
                     }
                 }
             }

@@ -52,7 +52,7 @@ impl<'m> Call<'_, 'm> {
         let table = rest.next().map(|(_, o)| o);
         let interfaces = match (callee, table) {
             (Operand::Symbol(id), None) => {
-                match self.context.module.symbols.get(id).map(|s| s.kind) {
+                match self.context.module.symbols().get(id).map(|s| s.kind) {
                     Some(SymbolKind::Function(f)) => self.function(f).into_iter().collect(),
                     _ => return,
                 }
@@ -69,35 +69,35 @@ impl<'m> Call<'_, 'm> {
     }
 
     fn function(&self, id: ptx_ir::FuncId) -> Option<Interface> {
-        let function = self.context.module.functions.get(id)?;
+        let function = self.context.module.functions().get(id)?;
         (function.kind == FunctionKind::Func && !function.raw_header).then_some(function.interface)
     }
 
     /// The prototype, or those of all targets.
     fn table(&self, label: LabelId) -> Vec<Interface> {
-        let Some(label) = self.body.labels.get(label) else {
+        let Some(label) = self.body.labels().get(label) else {
             return Vec::new();
         };
         let next = self.body.after(label.stmt);
-        match next.and_then(|s| self.body.statements.get(s)) {
-            Some(&Statement::Prototype(id)) => {
-                let prototype = self.body.prototypes.get(id);
+        match next.and_then(|s| self.body.statement(s)) {
+            Some(Statement::Prototype(id)) => {
+                let prototype = self.body.prototypes().get(id);
                 prototype.map(|p| p.interface).into_iter().collect()
             }
-            Some(&Statement::Directive(id)) => {
-                let stmt = self.body.directives.get(id);
+            Some(Statement::Directive(id)) => {
+                let stmt = self.body.directives().get(id);
                 let Some(stmt) = stmt.filter(|s| s.directive == Directive::Calltargets) else {
                     return Vec::new();
                 };
                 let function = |o: &Operand| match o {
-                    Operand::Symbol(id) => match self.context.module.symbols.get(*id)?.kind {
+                    Operand::Symbol(id) => match self.context.module.symbols().get(*id)?.kind {
                         SymbolKind::Function(f) => self.function(f),
                         _ => None,
                     },
                     _ => None,
                 };
                 self.body
-                    .pool
+                    .pool()
                     .slice(stmt.args)
                     .iter()
                     .filter_map(function)
@@ -120,9 +120,9 @@ impl<'m> Call<'_, 'm> {
         } else {
             interface.params
         };
-        let formals = range.of(&module.params);
+        let formals = range.of(module.params());
         let actuals = match written {
-            Some((_, Operand::List(id))) => self.body.pool.list(id),
+            Some((_, Operand::List(id))) => self.body.pool().list(id),
             _ => &[],
         };
         let optional = !results && formals.last().is_some_and(|p| self.is_incomplete(p));
@@ -165,7 +165,7 @@ impl<'m> Call<'_, 'm> {
     }
 
     fn is_incomplete(&self, param: &Param) -> bool {
-        let pool = &self.context.module.pool;
+        let pool = self.context.module.pool();
         let first = pool.slice(param.dims).first();
         first.is_some_and(|d| *d == Operand::Absent || integer(pool, *d) == Some(0))
     }
@@ -217,7 +217,7 @@ impl<'m> Call<'_, 'm> {
             Operand::Name(_) => Ok(()),
             Operand::Small(_) | Operand::Imm(_) => {
                 let expected = Expected::Type(ty);
-                let fits = match constant_kind(&self.body.pool, actual) {
+                let fits = match constant_kind(self.body.pool(), actual) {
                     Some(ConstKind::Signed | ConstKind::Unsigned) => {
                         expected.takes_integer() && ty != ScalarType::Pred
                     }
@@ -238,7 +238,7 @@ impl<'m> Call<'_, 'm> {
         let Some((decl, declarator)) = self.declared(actual) else {
             return Ok(());
         };
-        let pool = &self.body.pool;
+        let pool = self.body.pool();
         let (Some(ty), false) = (decl.ty.known(), declarator.dims.is_empty()) else {
             return Err(TYPE);
         };
@@ -261,9 +261,9 @@ impl<'m> Call<'_, 'm> {
     }
 
     fn declared(&self, id: ptx_ir::VarId) -> Option<(VarDecl, Declarator)> {
-        let declarations = &self.body.declarations;
-        let var = self.body.vars.get(id)?;
-        let Some(&Statement::Decl(decl)) = self.body.statements.get(var.stmt?) else {
+        let declarations = self.body.declarations();
+        let var = self.body.vars().get(id)?;
+        let Some(Statement::Decl(decl)) = self.body.statement(var.stmt?) else {
             return None;
         };
         let mut names = declarations.declarators(decl).iter();
@@ -278,7 +278,7 @@ pub(crate) fn targets(context: &mut Context<'_>, args: &[Operand], span: Span) {
         let Operand::Symbol(id) = operand else {
             continue;
         };
-        let Some(symbol) = context.module.symbols.get(id).copied() else {
+        let Some(symbol) = context.module.symbols().get(id).copied() else {
             continue;
         };
         if !matches!(symbol.kind, SymbolKind::Function(_)) {

@@ -39,7 +39,7 @@ pub fn generation(module: &Module) -> Vec<Diagnostic> {
 pub(crate) type Uses = BTreeMap<FuncId, BTreeSet<SymbolId>>;
 
 fn uses(module: &Module) -> Uses {
-    let of = |body: &Body| each_symbol(&body.pool).collect();
+    let of = |body: &Body| each_symbol(body.pool()).collect();
     module
         .definitions()
         .map(|(id, _, body)| (id, of(body)))
@@ -58,7 +58,7 @@ fn each_symbol(pool: &OperandPool) -> impl Iterator<Item = SymbolId> {
 /// The item of a function, to point at its name.
 pub(crate) fn at_name(module: &Module, function: &Function) -> Span {
     let own = |item: Item| match item {
-        Item::Function(id) => module.functions.get(id).is_some_and(|f| f == function),
+        Item::Function(id) => module.functions().get(id).is_some_and(|f| f == function),
         _ => false,
     };
     let item = module.items().find(|(_, i)| own(*i));
@@ -70,15 +70,15 @@ pub(crate) fn at_name(module: &Module, function: &Function) -> Span {
 /// `.address_size 32` is gone since `sm_90`.
 fn addresses(module: &Module, found: &mut Vec<Diagnostic>) {
     let new = module
-        .header
+        .header()
         .target
         .is_some_and(|t| t.implies(Target::Sm90));
-    if module.header.address_size != Some(32) || !new {
+    if module.header().address_size != Some(32) || !new {
         return;
     }
     let directive = |item: Item| match item {
         Item::Directive(id) => module
-            .directives
+            .directives()
             .get(id)
             .is_some_and(|d| d.directive == Directive::AddressSize),
         _ => false,
@@ -94,7 +94,7 @@ fn addresses(module: &Module, found: &mut Vec<Diagnostic>) {
 fn parameters(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) {
     // Several results of one function switch the convention off.
     let off = |f: &Function| f.interface.returns.len > 1;
-    if module.functions.values().any(off) {
+    if module.functions().values().any(off) {
         return;
     }
     let small = |p: &&Param| {
@@ -106,18 +106,18 @@ fn parameters(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) {
     };
     let called: BTreeSet<SymbolId> = uses.values().flatten().copied().collect();
     for symbol in called {
-        let Some(SymbolKind::Function(id)) = module.symbols.get(symbol).map(|s| s.kind) else {
+        let Some(SymbolKind::Function(id)) = module.symbols().get(symbol).map(|s| s.kind) else {
             continue;
         };
-        let Some(function) = module.functions.get(id) else {
+        let Some(function) = module.functions().get(id) else {
             continue;
         };
         if function.kind == FunctionKind::Entry {
             continue;
         }
         let (params, returns) = (function.interface.params, function.interface.returns);
-        let results = returns.of(&module.params).iter();
-        if let Some(param) = results.chain(params.of(&module.params)).find(small) {
+        let results = returns.of(module.params()).iter();
+        if let Some(param) = results.chain(params.of(module.params())).find(small) {
             let ty = param.ty.known().map_or("", ScalarType::text);
             let name = module.name(function.name);
             let message = format!("`{name}` cannot be called with a value of type `{ty}`");
@@ -132,7 +132,11 @@ fn parameters(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) {
 
 /// Instructions of a function that have to agree in a modifier.
 fn mixed(module: &Module, found: &mut Vec<Diagnostic>) {
-    let words: Vec<Option<Modifier>> = module.signatures.ids().map(|s| agreed(module, s)).collect();
+    let words: Vec<Option<Modifier>> = module
+        .signatures()
+        .ids()
+        .map(|s| agreed(module, s))
+        .collect();
     if words.iter().all(Option::is_none) {
         return;
     }
@@ -142,7 +146,7 @@ fn mixed(module: &Module, found: &mut Vec<Diagnostic>) {
             let Statement::Inst(id) = statement else {
                 continue;
             };
-            let Some(inst) = body.insts.get(id) else {
+            let Some(inst) = body.inst(id) else {
                 continue;
             };
             let index = inst.sig.as_u32() as usize;

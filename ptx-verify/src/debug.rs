@@ -17,12 +17,12 @@ pub(crate) fn check(context: &mut Context<'_>) {
         let span = module.span(id);
         match item {
             Item::Directive(at) => {
-                let stmt = module.directives.get(at);
+                let stmt = module.directives().get(at);
                 let Some(stmt) = stmt.filter(|s| s.directive == Directive::File) else {
                     continue;
                 };
-                let index = module.pool.slice(stmt.args).first();
-                let Some(index) = index.and_then(|o| integer(&module.pool, *o)) else {
+                let index = module.pool().slice(stmt.args).first();
+                let Some(index) = index.and_then(|o| integer(module.pool(), *o)) else {
                     continue;
                 };
                 if let Some(&first) = files.get(&index) {
@@ -34,7 +34,7 @@ pub(crate) fn check(context: &mut Context<'_>) {
                 }
             }
             Item::Section(at) => {
-                if let Some(s) = module.sections.get(at) {
+                if let Some(s) = module.sections().get(at) {
                     section(context, s, span);
                 }
             }
@@ -45,7 +45,7 @@ pub(crate) fn check(context: &mut Context<'_>) {
 }
 
 fn section(context: &mut Context<'_>, section: &Section, span: Span) {
-    let pool = &context.module.pool;
+    let pool = context.module.pool();
     let mut labels = BTreeSet::new();
     for entry in &section.entries {
         let (ty, value) = match *entry {
@@ -171,14 +171,14 @@ fn place(pool: &OperandPool, args: &[Operand]) -> Option<Place> {
 
 /// Whether a body says where code of it was inlined.
 pub(crate) fn names_places(body: &ptx_ir::Body) -> bool {
-    let mut all = body.directives.values();
+    let mut all = body.directives().values();
     all.any(|d| d.directive == Directive::Loc && d.args.len() > 3)
 }
 
 /// A place that code was inlined at must have been named before.
 fn places(context: &mut Context<'_>) {
     let module = context.module;
-    if !module.bodies.values().any(names_places) {
+    if !module.bodies().values().any(names_places) {
         return;
     }
     let mut seen: BTreeSet<Place> = BTreeSet::new();
@@ -188,21 +188,21 @@ fn places(context: &mut Context<'_>) {
                 continue;
             };
             let Some(stmt_of) = body
-                .directives
+                .directives()
                 .get(id)
                 .filter(|d| d.directive == Directive::Loc)
             else {
                 continue;
             };
-            let args = body.pool.slice(stmt_of.args);
-            let at = args.get(4..).and_then(|a| place(&body.pool, a));
+            let args = body.pool().slice(stmt_of.args);
+            let at = args.get(4..).and_then(|a| place(body.pool(), a));
             if let Some(at) = at.filter(|p| !seen.contains(p)) {
                 let span = body.source_span(stmt);
                 let word = context.statement(span).find("inlined_at");
                 let message = format!("no `.loc {} {} {}` stands before this", at.0, at.1, at.2);
                 context.error(Code::DebugInfo, word, message);
             }
-            seen.extend(args.get(..3).and_then(|a| place(&body.pool, a)));
+            seen.extend(args.get(..3).and_then(|a| place(body.pool(), a)));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::interface::floor;
 fn each(module: &Module, directive: Directive) -> alloc::vec::Vec<(Span, DirectiveStmt)> {
     let find = |(id, item): (ItemId, Item)| match item {
         Item::Directive(at) => {
-            let stmt = *module.directives.get(at)?;
+            let stmt = *module.directives().get(at)?;
             (stmt.directive == directive).then_some((module.span(id), stmt))
         }
         _ => None,
@@ -21,7 +21,7 @@ fn each(module: &Module, directive: Directive) -> alloc::vec::Vec<(Span, Directi
 
 /// Checks `.target` and `.address_size`.
 pub(crate) fn check(context: &mut Context<'_>) {
-    let version = context.module.header.version;
+    let version = context.module.header().version;
     for (span, stmt) in each(context.module, Directive::Target) {
         target(context, span, stmt, version);
     }
@@ -39,7 +39,7 @@ pub(crate) fn independent_textures(module: &Module) -> bool {
     let wanted = Some(TargetOption::TexmodeIndependent);
     let targets = each(module, Directive::Target);
     targets.iter().any(|(_, stmt)| {
-        let args = module.pool.slice(stmt.args);
+        let args = module.pool().slice(stmt.args);
         args.iter().any(|a| option(a) == wanted)
     })
 }
@@ -52,7 +52,7 @@ fn name<'m>(context: &Context<'m>, operand: Operand) -> Option<&'m [u8]> {
 }
 
 fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: Option<PtxVersion>) {
-    let args = context.module.pool.slice(stmt.args);
+    let args = context.module.pool().slice(stmt.args);
     let statement = context.statement(span);
     let mut textures: Option<TargetOption> = None;
     let first = args.first().and_then(|o| name(context, *o));
@@ -115,7 +115,7 @@ fn known_by(context: &mut Context<'_>, target: Target, version: PtxVersion, at: 
 
 /// With `debug` there must be debug information.
 fn debug(context: &mut Context<'_>, at: Span) {
-    if context.module.sections.is_empty() {
+    if context.module.sections().is_empty() {
         let message = "`debug` needs debug information, and there is no `.section` with any";
         context.error(Code::TargetOption, at, message.into()).help =
             Some("leave `debug` out".into());

@@ -176,12 +176,12 @@ impl Checked {
         self.instructions.enter(module, function, of_function);
         body::check(&mut context, &mut self.instructions, of_function);
         let mut symbols: Vec<SymbolId> = of_function
-            .pool
+            .pool()
             .operands()
             .iter()
             .filter_map(symbol)
             .collect();
-        for address in of_function.pool.addresses() {
+        for address in of_function.pool().addresses() {
             symbols.extend(symbol(&address.base));
         }
         symbols.sort_unstable();

@@ -270,7 +270,7 @@ impl Values<'_, '_> {
         };
         let module = self.context.module;
         let kind = match base {
-            Operand::Symbol(id) => module.symbols.get(id).map(|s| s.kind),
+            Operand::Symbol(id) => module.symbols().get(id).map(|s| s.kind),
             Operand::Var(id) => {
                 let space = self.vars.and_then(|v| v.get(id)).map(|v| v.space);
                 if matches!(space, Some(StateSpace::Global | StateSpace::Const)) {

@@ -61,7 +61,7 @@ impl Instructions {
     pub(crate) fn new(module: &Module) -> Self {
         Self {
             mnemonics: module
-                .signatures
+                .signatures()
                 .ids()
                 .map(|id| mnemonic(module, id))
                 .collect(),
@@ -76,7 +76,7 @@ impl Instructions {
     /// Takes note of mnemonics that came since.
     pub(crate) fn grow(&mut self, module: &Module) {
         let known = self.mnemonics.len();
-        let new = module.signatures.ids().skip(known);
+        let new = module.signatures().ids().skip(known);
         self.mnemonics.extend(new.map(|id| mnemonic(module, id)));
     }
 
@@ -102,7 +102,7 @@ impl Instructions {
         inst: &Inst,
     ) {
         if let Some(guard) = inst.guard() {
-            match body.pool.get(guard.predicate) {
+            match body.pool().get(guard.predicate) {
                 Operand::Reg(register) if self.types.may_guard(register) => {}
                 Operand::Reg(register) => {
                     guard_type(context, body, stmt, self.types.register(register));

@@ -36,11 +36,11 @@ impl Ends {
     pub(crate) fn new(context: &Context<'_>, id: FuncId, whole: Span) -> Self {
         match context.module.body(id) {
             Some(body) => Self {
-                header: Span::new(whole.start, body.base.max(whole.start)),
-                open: Span::new(body.base, body.base + 1),
+                header: Span::new(whole.start, body.base().max(whole.start)),
+                open: Span::new(body.base(), body.base() + 1),
                 close: Span::new(
-                    (body.base + body.end).saturating_sub(1),
-                    body.base + body.end,
+                    (body.base() + body.end()).saturating_sub(1),
+                    body.base() + body.end(),
                 ),
                 defined: true,
             },
@@ -78,7 +78,7 @@ pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, 
     }
     for attribute in function
         .attributes
-        .of(&context.module.declarations.attributes)
+        .of(&context.module.declarations().attributes)
     {
         if let Attribute::Unified(..) = attribute {
             unified(context, &statement);
@@ -105,7 +105,7 @@ pub(crate) fn check_prototype(context: &mut Context<'_>, interface: &Interface, 
     parameters(context, interface, Owner::Prototype, &statement);
     for stmt in interface
         .directives
-        .of(&context.module.interface_directives)
+        .of(context.module.interface_directives())
     {
         let at = statement.find(stmt.directive.text());
         floor(context, stmt.directive, at);
@@ -118,8 +118,8 @@ fn parameters(
     owner: Owner,
     statement: &Statement<'_>,
 ) {
-    let params = interface.params.of(&context.module.params);
-    let returns = interface.returns.of(&context.module.params);
+    let params = interface.params.of(context.module.params());
+    let returns = interface.returns.of(context.module.params());
     for (i, param) in returns.iter().enumerate() {
         let count = context.found.len();
         parameter(context, param, owner, statement);
@@ -154,7 +154,7 @@ fn parameters(
 }
 
 fn is_incomplete(context: &Context<'_>, param: &Param) -> bool {
-    let pool = &context.module.pool;
+    let pool = context.module.pool();
     let first = pool.slice(param.dims).first();
     first.is_some_and(|d| *d == Operand::Absent || integer(pool, *d) == Some(0))
 }
@@ -186,7 +186,7 @@ fn by_stack(context: &mut Context<'_>, param: &Param, owner: Owner, at: Span) {
 
 fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: &Statement<'_>) {
     let Some(ty) = param.ty.known() else { return };
-    let pool = &context.module.pool;
+    let pool = context.module.pool();
     let at = name_of(context, param, statement);
     let opaque = ty.kind() == TypeKind::Opaque;
     let register = param.space == StateSpace::Reg;
@@ -298,7 +298,7 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, statement: 
 /// The bytes of a parameter and their alignment.
 pub(crate) fn size_of(context: &Context<'_>, param: &Param) -> Option<(i64, i64)> {
     let ty = param.ty.known()?;
-    let pool = &context.module.pool;
+    let pool = context.module.pool();
     let opaque = ty.kind() == TypeKind::Opaque;
     let bytes = if opaque { 8 } else { i64::from(ty.bits() / 8) };
     let mut size = bytes.checked_mul(param.vector.into())?;
@@ -314,7 +314,7 @@ fn space_of_parameters(context: &mut Context<'_>, function: &Function, ends: &En
     const FEW: i64 = 4352;
     const MANY: i64 = 32764;
     let mut end = 0i64;
-    for param in function.interface.params.of(&context.module.params) {
+    for param in function.interface.params.of(context.module.params()) {
         let Some((size, align)) = size_of(context, param) else {
             return;
         };
@@ -344,7 +344,7 @@ fn directives(
 ) {
     let all = interface
         .directives
-        .of(&context.module.interface_directives);
+        .of(context.module.interface_directives());
     if let Some(first) = all.first().filter(|d| {
         let own = owner == Owner::Kernel || d.directive == Directive::LocalMaxnreg;
         own && !ends.defined
@@ -366,7 +366,7 @@ fn directives(
         let at = statement.find(stmt.directive.text());
         floor(context, stmt.directive, at);
         value(context, stmt, at);
-        let pool = &context.module.pool;
+        let pool = context.module.pool();
         pragma::check(context, stmt, pool, pragma::Place::Outside, ends.header);
         let again = all
             .get(..i)
@@ -462,7 +462,7 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Span) {
             | Directive::LocalMaxnreg
             | Directive::Minnctapersm
     );
-    let pool = &context.module.pool;
+    let pool = context.module.pool();
     let values = pool
         .slice(stmt.args)
         .iter()

@@ -89,10 +89,10 @@ struct Environment {
 impl Environment {
     /// What the header says, and what is wanted in its place.
     fn new(module: &Module, options: &Options) -> Self {
-        let version = options.version.or(module.header.version);
+        let version = options.version.or(module.header().version);
         Self {
             version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
-            target: options.target.or(module.header.target),
+            target: options.target.or(module.header().target),
             independent_textures: header::independent_textures(module),
         }
     }
@@ -127,28 +127,28 @@ pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
 fn items(context: &mut Context<'_>) {
     let module = context.module;
     let tables = Tables {
-        declarations: &module.declarations,
-        pool: &module.pool,
+        declarations: module.declarations(),
+        pool: module.pool(),
         vars: None,
     };
     for (id, item) in module.items() {
         let span = module.span(id);
         match item {
             Item::Decl(at) => {
-                if let Some(decl) = module.declarations.decls.get(at) {
+                if let Some(decl) = module.declarations().decls.get(at) {
                     context.check_without_spans(|c| {
                         variable::check(c, tables, decl, Scope::Module, span)
                     });
                 }
             }
             Item::Function(at) => {
-                if let Some(function) = module.functions.get(at) {
+                if let Some(function) = module.functions().get(at) {
                     context.check_without_spans(|c| interface::check(c, at, function, span));
                 }
             }
             Item::Directive(at) => {
-                if let Some(stmt) = module.directives.get(at) {
-                    pragma::check(context, stmt, &module.pool, pragma::Place::Outside, span);
+                if let Some(stmt) = module.directives().get(at) {
+                    pragma::check(context, stmt, module.pool(), pragma::Place::Outside, span);
                 }
             }
             _ => {}

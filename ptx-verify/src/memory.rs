@@ -84,11 +84,11 @@ pub(crate) fn constants(module: &Module, found: &mut Vec<Diagnostic>) {
     };
     for (id, item) in module.items() {
         if let Item::Decl(decl) = item {
-            check(&module.declarations, &module.pool, decl, module.span(id));
+            check(module.declarations(), module.pool(), decl, module.span(id));
         }
     }
     for (_, _, body) in module.definitions() {
-        if of_space(&body.declarations, StateSpace::Const)
+        if of_space(body.declarations(), StateSpace::Const)
             .next()
             .is_none()
         {
@@ -96,7 +96,12 @@ pub(crate) fn constants(module: &Module, found: &mut Vec<Diagnostic>) {
         }
         for (stmt, statement) in body.statements() {
             if let Statement::Decl(decl) = statement {
-                check(&body.declarations, &body.pool, decl, body.source_span(stmt));
+                check(
+                    body.declarations(),
+                    body.pool(),
+                    decl,
+                    body.source_span(stmt),
+                );
             }
         }
     }
@@ -106,9 +111,9 @@ pub(crate) fn constants(module: &Module, found: &mut Vec<Diagnostic>) {
 pub(crate) fn shared(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) {
     let own = |id: FuncId| {
         let body = module.body(id);
-        body.map_or(0, |b| total(&b.declarations, &b.pool, StateSpace::Shared))
+        body.map_or(0, |b| total(b.declarations(), b.pool(), StateSpace::Shared))
     };
-    let of_module = total(&module.declarations, &module.pool, StateSpace::Shared);
+    let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
     let of_bodies = uses.keys().map(|id| own(*id));
     if of_bodies.fold(of_module, i64::saturating_add) <= SHARED {
         return;
@@ -124,7 +129,7 @@ pub(crate) fn shared(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) 
         let (symbols, functions) = reached(&definitions, uses, id);
         let variables: BTreeSet<DeclId> = symbols
             .iter()
-            .filter_map(|s| match module.symbols.get(*s)?.kind {
+            .filter_map(|s| match module.symbols().get(*s)?.kind {
                 SymbolKind::Variable(_, decl) => Some(decl),
                 _ => None,
             })
@@ -133,14 +138,14 @@ pub(crate) fn shared(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) 
             .iter()
             .map(|id| own(*id))
             .fold(0, i64::saturating_add);
-        for (decl, of) in of_space(&module.declarations, StateSpace::Shared) {
+        for (decl, of) in of_space(module.declarations(), StateSpace::Shared) {
             if !variables.contains(&decl) {
                 continue;
             }
-            for declarator in module.declarations.declarators(decl) {
+            for declarator in module.declarations().declarators(decl) {
                 if matches!(declarator.binding, ptx_ir::Binding::Symbol(s) if symbols.contains(&s))
                 {
-                    bytes = bytes.saturating_add(size(&module.pool, of, declarator));
+                    bytes = bytes.saturating_add(size(module.pool(), of, declarator));
                 }
             }
         }

@@ -48,7 +48,7 @@ impl Parameters {
     /// Looks through the interface of a function; a kernel has nothing to look for.
     pub(crate) fn fill(&mut self, module: &Module, id: FuncId, body: &Body) {
         self.directions.clear();
-        let function = module.functions.get(id);
+        let function = module.functions().get(id);
         let Some(function) = function.filter(|f| f.kind == FunctionKind::Func) else {
             return;
         };
@@ -57,9 +57,9 @@ impl Parameters {
             (function.interface.returns, Direction::Output),
         ];
         for (range, direction) in sides {
-            for param in range.of(&module.params) {
+            for param in range.of(module.params()) {
                 if let Binding::Var(var) = param.binding {
-                    self.directions.resize(body.vars.len(), None);
+                    self.directions.resize(body.vars().len(), None);
                     if let Some(entry) = self.directions.get_mut(var.index()) {
                         *entry = Some(direction);
                     }
@@ -87,7 +87,7 @@ impl Parameters {
             let Operand::Address(id) = operand else {
                 continue;
             };
-            let base = body.pool.address(id).map(|a| a.base);
+            let base = body.pool().address(id).map(|a| a.base);
             let Some(Operand::Var(var)) = base else {
                 continue;
             };
@@ -98,7 +98,7 @@ impl Parameters {
                     ("a parameter of the function", "written")
                 }
                 Some(Direction::Output) if effects.reads => ("the result of the function", "read"),
-                None if guarded && body.vars.get(var).is_some_and(passed) => {
+                None if guarded && body.vars().get(var).is_some_and(passed) => {
                     ("a parameter of a call", "read or written under a guard")
                 }
                 _ => continue,
@@ -106,7 +106,7 @@ impl Parameters {
             let layout = Layout::new(context.module, body.source_span(stmt));
             let span = layout.operands.get(nth).copied().unwrap_or(layout.mnemonic);
             let name = body
-                .vars
+                .vars()
                 .get(var)
                 .map_or("", |v| context.module.name(v.name));
             let message = format!("`{name}` is {what} and cannot be {cannot}");

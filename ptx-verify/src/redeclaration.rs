@@ -50,7 +50,7 @@ pub(crate) fn function(
         declared.functions.insert(symbol, (id, ends.header));
         return;
     };
-    let Some(&before) = context.module.functions.get(first) else {
+    let Some(&before) = context.module.functions().get(first) else {
         return;
     };
     let place = |c: &Context<'_>| c.statement(header).find(name);
@@ -106,13 +106,13 @@ fn difference(context: &Context<'_>, before: &Function, now: &Function) -> Optio
 pub(crate) fn no_return(context: &Context<'_>, interface: &Interface) -> bool {
     let all = interface
         .directives
-        .of(&context.module.interface_directives);
+        .of(context.module.interface_directives());
     all.iter().any(|d| d.directive == Directive::Noreturn)
 }
 
 /// In what two prototypes differ.
 pub(crate) fn interfaces(context: &Context<'_>, a: &Interface, b: &Interface) -> Option<String> {
-    let params = &context.module.params;
+    let params = context.module.params();
     let pairs = [
         (a.returns, b.returns, "results"),
         (a.params, b.params, "parameters"),
@@ -132,7 +132,7 @@ pub(crate) fn interfaces(context: &Context<'_>, a: &Interface, b: &Interface) ->
 }
 
 fn parameters(context: &Context<'_>, a: &Param, b: &Param) -> Option<&'static str> {
-    let pool = &context.module.pool;
+    let pool = context.module.pool();
     let dims = |p: &Param| {
         let all = pool.slice(p.dims).iter();
         all.map(|d| integer(pool, *d).unwrap_or(0))
@@ -159,11 +159,11 @@ pub(crate) fn variables(
     span: Span,
 ) {
     let module = context.module;
-    let Some(decl) = module.declarations.decls.get(id) else {
+    let Some(decl) = module.declarations().decls.get(id) else {
         return;
     };
     let start = decl.declarators.start as usize;
-    for (i, declarator) in module.declarations.declarators(id).iter().enumerate() {
+    for (i, declarator) in module.declarations().declarators(id).iter().enumerate() {
         let Binding::Symbol(symbol) = declarator.binding else {
             continue;
         };
@@ -189,7 +189,7 @@ pub(crate) fn variables(
 
 fn variable_difference(context: &Context<'_>, a: First, b: First) -> Option<&'static str> {
     let module = context.module;
-    let decls = &module.declarations;
+    let decls = module.declarations();
     let (da, db) = (decls.decls.get(a.decl)?, decls.decls.get(b.decl)?);
     let external = |l: Option<Linkage>| l == Some(Linkage::Extern);
     if !external(da.linkage) && !external(db.linkage) {
@@ -198,10 +198,10 @@ fn variable_difference(context: &Context<'_>, a: First, b: First) -> Option<&'st
     }
     let dims = |f: First| {
         let declarator = decls.declarators.get(f.declarator)?;
-        Some(module.pool.slice(declarator.dims))
+        Some(module.pool().slice(declarator.dims))
     };
     let (na, nb) = (dims(a)?, dims(b)?);
-    let size = |d: &Operand| integer(&module.pool, *d).unwrap_or(0);
+    let size = |d: &Operand| integer(module.pool(), *d).unwrap_or(0);
     let same_dims = na.len() == nb.len()
         && na
             .iter()
@@ -227,7 +227,7 @@ pub(crate) fn alias(
     let [alias, aliasee] = args else { return };
     let module = context.module;
     let symbol = |o: &Operand| match o {
-        Operand::Symbol(id) => Some((*id, *module.symbols.get(*id)?)),
+        Operand::Symbol(id) => Some((*id, *module.symbols().get(*id)?)),
         _ => None,
     };
     let (Some((_, alias)), Some((_, aliasee))) = (symbol(alias), symbol(aliasee)) else {
@@ -246,8 +246,10 @@ pub(crate) fn alias(
         context.error(Code::Alias, at_alias, message);
         return;
     };
-    let declarations = |of: ptx_ir::NameId| module.functions.values().filter(move |f| f.name == of);
-    let (Some(&first), Some(&whole)) = (module.functions.get(name), module.functions.get(target))
+    let declarations =
+        |of: ptx_ir::NameId| module.functions().values().filter(move |f| f.name == of);
+    let (Some(&first), Some(&whole)) =
+        (module.functions().get(name), module.functions().get(target))
     else {
         return;
     };
@@ -283,8 +285,8 @@ pub(crate) fn alias(
 }
 
 fn defined_before(context: &Context<'_>, function: &Function, place: Span) -> bool {
-    let body = function.body.and_then(|b| context.module.bodies.get(b));
-    body.is_some_and(|b| b.base < place.start)
+    let body = function.body.and_then(|b| context.module.bodies().get(b));
+    body.is_some_and(|b| b.base() < place.start)
 }
 
 /// The items of a module that declare something, with their places.
@@ -296,16 +298,16 @@ pub(crate) fn check(context: &mut Context<'_>) {
         let span = module.span(id);
         match item {
             Item::Function(at) => {
-                if let Some(f) = module.functions.get(at) {
+                if let Some(f) = module.functions().get(at) {
                     function(context, &mut declared, at, f, span);
                 }
             }
             Item::Decl(at) => variables(context, &mut declared, at, span),
             Item::Directive(at) => {
-                let stmt = module.directives.get(at);
+                let stmt = module.directives().get(at);
                 if let Some(stmt) = stmt.filter(|s| s.directive == Directive::Alias) {
                     interface::floor(context, Directive::Alias, span);
-                    alias(context, &mut aliased, span, module.pool.slice(stmt.args));
+                    alias(context, &mut aliased, span, module.pool().slice(stmt.args));
                 }
             }
             _ => {}

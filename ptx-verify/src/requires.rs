@@ -205,7 +205,7 @@ impl<'m> Collector<'m> {
             let Statement::Inst(id) = statement else {
                 continue;
             };
-            let Some(inst) = body.insts.get(id) else {
+            let Some(inst) = body.inst(id) else {
                 continue;
             };
             let Some(index) = self.reason(body, id, inst.sig) else {

@@ -47,7 +47,7 @@ fn place(
 ) -> Option<Span> {
     let of_directive = |item: Item| match item {
         Item::Directive(id) => module
-            .directives
+            .directives()
             .get(id)
             .is_some_and(|d| d.directive == directive),
         _ => false,

@@ -26,7 +26,7 @@ pub(crate) fn functions(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic
         .filter_map(|(_, function, _)| function.symbol)
         .collect();
     let mut seen = BTreeSet::new();
-    for function in module.functions.values() {
+    for function in module.functions().values() {
         let Some(symbol) = function.symbol else {
             continue;
         };
@@ -59,7 +59,7 @@ pub(crate) fn functions(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic
 
 /// Variables that are declared `.extern` and not defined.
 pub(crate) fn variables(module: &Module, found: &mut Vec<Diagnostic>) {
-    let declarations = &module.declarations;
+    let declarations = module.declarations();
     let own = declarations.decls.iter();
     let own = own.filter(|(_, d)| d.linkage != Some(Linkage::Extern));
     let mut known: BTreeSet<SymbolId> = own
@@ -73,7 +73,7 @@ pub(crate) fn variables(module: &Module, found: &mut Vec<Diagnostic>) {
         };
         for declarator in declarations.declarators(decl) {
             // The size of this one comes with the launch.
-            let first = module.pool.slice(declarator.dims).first();
+            let first = module.pool().slice(declarator.dims).first();
             let dynamic = of.space.base() == StateSpace::Shared && first == Some(&Operand::Absent);
             if dynamic || !symbol(declarator).is_some_and(|s| known.insert(s)) {
                 continue;
@@ -100,7 +100,11 @@ fn is_alias(module: &Module, symbol: SymbolId) -> bool {
             && pool.slice(stmt.args).first() == Some(&Operand::Symbol(symbol))
     };
     let in_body = |(_, _, body): (FuncId, &Function, &Body)| {
-        body.directives.values().any(|d| named(d, &body.pool))
+        body.directives().values().any(|d| named(d, body.pool()))
     };
-    module.directives.values().any(|d| named(d, &module.pool)) || module.definitions().any(in_body)
+    module
+        .directives()
+        .values()
+        .any(|d| named(d, module.pool()))
+        || module.definitions().any(in_body)
 }

@@ -21,10 +21,10 @@ use crate::stmt_tokens::Statement as Words;
 pub fn unused(module: &Module) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     // Debug information names labels of functions.
-    let names: BTreeSet<NameId> = each(&module.pool).filter_map(name).collect();
-    let mut symbols: BTreeSet<SymbolId> = each(&module.pool).filter_map(symbol).collect();
+    let names: BTreeSet<NameId> = each(module.pool()).filter_map(name).collect();
+    let mut symbols: BTreeSet<SymbolId> = each(module.pool()).filter_map(symbol).collect();
     for (_, _, body) in module.definitions() {
-        symbols.extend(each(&body.pool).filter_map(symbol));
+        symbols.extend(each(body.pool()).filter_map(symbol));
         registers(module, body, &mut found);
         labels(module, body, &names, &mut found);
     }
@@ -68,15 +68,15 @@ fn warn(
 }
 
 fn registers(module: &Module, body: &Body, found: &mut Vec<Diagnostic>) {
-    let mut used = alloc::vec![false; body.reg_decls.len()];
-    for operand in each(&body.pool) {
+    let mut used = alloc::vec![false; body.reg_decls().len()];
+    for operand in each(body.pool()) {
         let Operand::Reg(id) = operand else { continue };
-        let decl = body.registers.get(id).map(|r| r.decl.index());
+        let decl = body.registers().get(id).map(|r| r.decl.index());
         if let Some(used) = decl.and_then(|d| used.get_mut(d)) {
             *used = true;
         }
     }
-    for (decl, used) in body.reg_decls.values().zip(used) {
+    for (decl, used) in body.reg_decls().values().zip(used) {
         if let (false, Some(stmt)) = (used, decl.stmt) {
             let span = body.source_span(stmt);
             warn(
@@ -92,8 +92,8 @@ fn registers(module: &Module, body: &Body, found: &mut Vec<Diagnostic>) {
 }
 
 fn labels(module: &Module, body: &Body, names: &BTreeSet<NameId>, found: &mut Vec<Diagnostic>) {
-    let mut used = alloc::vec![false; body.labels.len()];
-    for operand in each(&body.pool) {
+    let mut used = alloc::vec![false; body.labels().len()];
+    for operand in each(body.pool()) {
         let Operand::Label(id) = operand else {
             continue;
         };
@@ -101,8 +101,8 @@ fn labels(module: &Module, body: &Body, names: &BTreeSet<NameId>, found: &mut Ve
             *used = true;
         }
     }
-    for (label, used) in body.labels.values().zip(used) {
-        let set = matches!(body.statements.get(label.stmt), Some(Statement::Label(_)));
+    for (label, used) in body.labels().values().zip(used) {
+        let set = matches!(body.statement(label.stmt), Some(Statement::Label(_)));
         if !used && set && !names.contains(&label.name) {
             let span = body.source_span(label.stmt);
             warn(module, found, Code::UnusedLabel, span, "label", label.name);
@@ -116,18 +116,18 @@ fn functions(module: &Module, symbols: &BTreeSet<SymbolId>, found: &mut Vec<Diag
         let ptx_ir::Item::Function(id) = of_module else {
             continue;
         };
-        let Some(function) = module.functions.get(id) else {
+        let Some(function) = module.functions().get(id) else {
             continue;
         };
         let hidden = function.kind == FunctionKind::Func && function.linkage.is_none();
         let visible_before = function
             .symbol
-            .and_then(|s| module.symbols.get(s))
+            .and_then(|s| module.symbols().get(s))
             .is_some_and(|s| {
                 let SymbolKind::Function(first) = s.kind else {
                     return true;
                 };
-                let linkage = module.functions.get(first).and_then(|f| f.linkage);
+                let linkage = module.functions().get(first).and_then(|f| f.linkage);
                 matches!(
                     linkage,
                     Some(Linkage::Visible | Linkage::Weak | Linkage::Extern)

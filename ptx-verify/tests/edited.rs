@@ -47,7 +47,7 @@ fn edit(
                 .map(drop);
         }
         9 => {
-            let symbols: Vec<_> = module.symbols.ids().collect();
+            let symbols: Vec<_> = module.symbols().ids().collect();
             let symbol = pick(&symbols, a).ok_or(EditError::NoStatement)?;
             return module.rename_symbol(symbol, &name);
         }

@@ -203,7 +203,7 @@ fn compare(gpu: &Gpu, example: &Example, how: Rewriting) -> Result<(), Failed> {
 
 /// The target that a text is for, as a number, and whether no other will do: 90 and yes for `sm_90a`.
 fn target(kernel: &Kernel) -> Option<(u32, bool)> {
-    let target = ptx_parse::parse_str(&kernel.text).module.header.target?;
+    let target = ptx_parse::parse_str(&kernel.text).module.header().target?;
     let text = target.text().strip_prefix("sm_")?;
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     Some((digits.parse().ok()?, digits.len() < text.len()))

@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let Statement::Inst(inst) = statement else {
                 continue;
             };
-            let inst = &body.insts[inst];
+            let inst = &body.inst_table()[inst];
             let signature = module.signature(inst.sig);
             let load = signature.opcode() == Some(Opcode::Ld);
             if !load || signature.state_space() != Some(StateSpace::Global) {

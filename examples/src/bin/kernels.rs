@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         }
         println!("{}", module.name(function.name));
-        for param in function.interface.params.of(&module.params) {
+        for param in function.interface.params.of(module.params()) {
             let name = param.name.map_or("_", |n| module.name(n));
             let ty = param.ty.known().map_or("?", |t| t.text());
             println!("  parameter {name}: {ty}");
@@ -21,9 +21,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let Statement::Decl(decl) = statement else {
                 continue;
             };
-            for declarator in body.declarations.declarators(decl) {
+            for declarator in body.declarations().declarators(decl) {
                 if let Binding::Register(reg) = declarator.binding {
-                    let reg = &body.reg_decls[reg];
+                    let reg = &body.reg_decls()[reg];
                     let ty = reg.ty.known().map_or("?", |t| t.text());
                     println!("  {} registers {ty}", reg.count.unwrap_or(1));
                 }

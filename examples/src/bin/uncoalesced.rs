@@ -57,8 +57,8 @@ impl Strides<'_> {
         let mut changed = true;
         while std::mem::take(&mut changed) {
             for (nth, site) in self.reaching.defs.iter().enumerate() {
-                let new = match self.of.body().statements.get(site.stmt) {
-                    Some(&Statement::Inst(inst)) => self.result(site.stmt, inst),
+                let new = match self.of.body().statement(site.stmt) {
+                    Some(Statement::Inst(inst)) => self.result(site.stmt, inst),
                     _ => Unknown,
                 };
                 let joined = self.defs[nth].join(new);
@@ -74,7 +74,7 @@ impl Strides<'_> {
             Operand::Special(SpecialReg::Laneid) => Known(1),
             Operand::Special(r) if r.is_volatile() || r.text().contains("lanemask") => Unknown,
             Operand::Special(_) => Known(0),
-            Operand::Lane(selector, inner) => match self.of.body().pool.get(inner) {
+            Operand::Lane(selector, inner) => match self.of.body().pool().get(inner) {
                 Operand::Special(SpecialReg::Tid) => {
                     Known(i64::from(selector.element() == Some(0)))
                 }
@@ -118,7 +118,7 @@ impl Strides<'_> {
         let of = |n: usize| operands.get(n).map_or(Unknown, |&o| self.operand(at, o));
         let number = |n: usize| match operands.get(n) {
             Some(&Operand::Small(value)) => Some(i64::from(value)),
-            Some(&Operand::Imm(id)) => body.pool.immediate(id)?.value.as_int(),
+            Some(&Operand::Imm(id)) => body.pool().immediate(id)?.value.as_int(),
             _ => None,
         };
         // Equal factors of all threads make equal products; a number scales a stride.
@@ -130,7 +130,7 @@ impl Strides<'_> {
                 _ => None,
             })
         };
-        let signature = body.insts.get(inst).map(|i| module.signature(i.sig));
+        let signature = body.inst(inst).map(|i| module.signature(i.sig));
         let Some((opcode, signature)) = signature.and_then(|s| Some((s.opcode()?, s))) else {
             return Unknown;
         };

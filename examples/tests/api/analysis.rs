@@ -30,7 +30,7 @@ fn blocks_and_labels() {
     let of = facts.function(id).unwrap();
     let cfg = Cfg::new(of);
     let blocks: Vec<_> = body
-        .labels
+        .labels()
         .ids()
         .map(|l| cfg.of_label(l).unwrap())
         .collect();

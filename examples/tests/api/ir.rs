@@ -4,9 +4,10 @@ use ptx_ir::edit::OffsetMap;
 use ptx_ir::facts::{Callees, ModuleFacts};
 use ptx_ir::lex::scan;
 use ptx_ir::operand_shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
+use ptx_ir::raw::{self, Interner};
 use ptx_ir::{
-    Address, AddressForm, Body, Immediate, Interner, Item, LineIndex, Linkage, Module, Operand,
-    OperandPool, Signatures, Span, StmtSpan, constant,
+    Address, AddressForm, Immediate, Item, LineIndex, Linkage, Module, Operand, OperandPool,
+    Signatures, Span, StmtSpan, constant,
 };
 use ptx_isa::{Directive, Modifier, ModifierClass, StateSpace};
 
@@ -93,13 +94,13 @@ fn tables_by_hand() {
     let id = pool.add_immediate(Immediate { text, value });
     assert_eq!(pool.immediate(id).unwrap().value, value);
 
-    let mut module = Module::with_source(source);
+    let mut module = raw::module_with_source(source);
     let origin = StmtSpan::new(Span::new(0, 2), true);
-    let item = module.push_item(Item::Removed, origin);
+    let item = raw::push_item(&mut module, Item::Removed, origin);
     assert!(origin.has_comments());
     assert_eq!(module.span(item), Span::new(0, 2));
     assert_eq!(&*module.patched_text(Span::new(0, 2), None), b"ld");
-    assert!(Body::with_capacity(100).statements.is_empty());
+    assert!(raw::body_with_capacity(100).statement_table().is_empty());
     assert_eq!(
         Linkage::from_directive(Directive::Weak),
         Some(Linkage::Weak)
@@ -120,7 +121,7 @@ fn facts_and_edits() {
     let [call, add, multimem, store] = &insts[..] else {
         panic!("four")
     };
-    let f = module.functions[module.function("f").unwrap()]
+    let f = module.functions()[module.function("f").unwrap()]
         .symbol
         .unwrap();
     assert_eq!(call.callees(), Some(Callees::Function(f)));
@@ -134,7 +135,7 @@ fn facts_and_edits() {
     );
     let mut types = BodyTypes::new();
     types.fill(&module, k, body);
-    let guards = body.registers.ids().filter(|r| types.may_guard(*r));
+    let guards = body.registers().ids().filter(|r| types.may_guard(*r));
     assert_eq!(guards.count(), 1);
 
     let inst = |s: &ptx_ir::Statement| matches!(s, ptx_ir::Statement::Inst(_));
@@ -152,7 +153,7 @@ fn facts_and_edits() {
     let ptx_ir::Statement::Inst(of_add) = editor.statement(add).unwrap() else {
         panic!("an instruction")
     };
-    let sig = editor.body().insts[of_add].sig;
+    let sig = editor.body().inst_table()[of_add].sig;
     editor.set_signature(add, sig).unwrap();
     let edits = editor.body().edits().unwrap();
     assert_eq!(edits.previous(add), editor.body().before(add));
@@ -174,7 +175,7 @@ fn cursors_and_printing() {
     assert_eq!(written, text);
     let mut editor = module.edit(k).unwrap();
     let (bar, _) = editor.body().statements().next().unwrap();
-    assert_eq!(editor.body().statements.next_id().as_u32(), 2);
+    assert_eq!(editor.body().statement_table().next_id().as_u32(), 2);
     let fence = editor.inst("membar.gl", &[]).unwrap();
     let mut cursor = editor.cursor();
     cursor.seek(bar).unwrap();

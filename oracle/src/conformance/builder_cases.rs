@@ -20,11 +20,11 @@ fn operand(
     let of = |o| operand(m, body, named, o);
     let boxed = |o| Some(Box::new(of(o)?));
     let all = |parts: &[Operand]| parts.iter().map(|p| of(*p)).collect::<Option<Vec<Out>>>();
-    let pool = &body.pool;
+    let pool = body.pool();
     Some(match o {
         Operand::Reg(id) => {
-            let r = body.registers.get(id)?;
-            let d = body.reg_decls.get(r.decl)?;
+            let r = body.registers().get(id)?;
+            let d = body.reg_decls().get(r.decl)?;
             let name = m.name(d.name);
             match d.count {
                 Some(_) => named(&format!("{name}{}", r.number))?,
@@ -34,9 +34,9 @@ fn operand(
         Operand::Special(s) => Out::Special(s),
         Operand::Small(n) => Out::Int(n.into()),
         Operand::Imm(id) => Out::Constant(m.name(pool.immediate(id)?.text).to_owned()),
-        Operand::Symbol(id) => named(m.name(m.symbols.get(id)?.name))?,
-        Operand::Var(id) => named(m.name(body.vars.get(id)?.name))?,
-        Operand::Label(id) => named(m.name(body.labels.get(id)?.name))?,
+        Operand::Symbol(id) => named(m.name(m.symbols().get(id)?.name))?,
+        Operand::Var(id) => named(m.name(body.vars().get(id)?.name))?,
+        Operand::Label(id) => named(m.name(body.labels().get(id)?.name))?,
         Operand::Address(id) => {
             let a = pool.address(id)?;
             let offset = match a.offset {
@@ -71,7 +71,7 @@ pub(super) fn instruction(
     let operands = operands
         .map(|o| operand(m, body, named, *o))
         .collect::<Option<_>>()?;
-    let sig = body.insts.get(inst)?.sig;
+    let sig = body.inst(inst)?.sig;
     Some((m.signature(sig).text().to_owned(), operands))
 }
 

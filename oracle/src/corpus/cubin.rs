@@ -128,7 +128,7 @@ pub(crate) fn code(assemblers: &Assemblers, source: &[u8]) -> Result<Option<(Job
 
 /// Whether a function holds variables that may become symbols.
 pub(crate) fn has_local_variables(module: &Module) -> bool {
-    let mut variables = module.bodies.values().flat_map(|b| b.vars.values());
+    let mut variables = module.bodies().values().flat_map(|b| b.vars().values());
     variables.any(|v| {
         matches!(
             v.space,

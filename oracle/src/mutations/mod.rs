@@ -134,7 +134,7 @@ fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
     // Texts of newer PTX versions are not checked completely.
     let known = parsed
         .module
-        .header
+        .header()
         .version
         .is_none_or(PtxVersion::is_judged);
     let error = diagnostics.iter().find(|d| d.severity == Severity::Error);

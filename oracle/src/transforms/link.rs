@@ -95,7 +95,7 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
         let Ok(linked) = ptx_transform::link(&[&module, &second], &LinkOptions::default()) else {
             continue;
         };
-        let header = ptx_parse::parse(&linked.text).module.header;
+        let header = ptx_parse::parse(&linked.text).module.header();
         let mut alone = Vec::new();
         for (which, module) in [("first", &module), ("second", &second)] {
             let Some(sections) = under(assemblers, module, &header)? else {
@@ -127,7 +127,7 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
 /// parameters of all kernels in the module, so that code which reads them differs in company.
 fn has_handles(module: &Module) -> bool {
     let opaque = |d: &ptx_ir::VarDecl| d.ty.known().is_some_and(|t| t.kind() == TypeKind::Opaque);
-    module.declarations.decls.values().any(opaque)
+    module.declarations().decls.values().any(opaque)
 }
 
 /// The code of a module under another header.

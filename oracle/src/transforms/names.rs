@@ -59,13 +59,13 @@ fn is_local(module: &Module, entity: Entity) -> bool {
     let Entity::Variable(function, id) = entity else {
         return !matches!(entity, Entity::Symbol(_) | Entity::Unknown(_));
     };
-    let params = module.functions.get(function).map(|f| f.interface.params);
-    let mut params = params.unwrap_or_default().of(&module.params).iter();
+    let params = module.functions().get(function).map(|f| f.interface.params);
+    let mut params = params.unwrap_or_default().of(module.params()).iter();
     let opaque = params.any(|p| {
         let ty = p.ty.known().map(|t| t.kind());
         p.binding == Binding::Var(id) && ty == Some(TypeKind::Opaque)
     });
-    let var = module.body(function).and_then(|b| b.vars.get(id));
+    let var = module.body(function).and_then(|b| b.vars().get(id));
     let inside = var.is_some_and(|v| {
         let space = v.space.base();
         matches!(

@@ -102,7 +102,7 @@ impl Local {
             }
         }
         let mut local = pass.local;
-        while local.use_starts.len() <= body.statements.len() {
+        while local.use_starts.len() <= body.statement_table().len() {
             local.use_starts.push(local.uses.len() as u32);
             local.def_starts.push(local.values.len() as u32);
         }
@@ -115,7 +115,7 @@ fn places(body: &Body) -> Vec<u32> {
     if body.edits().is_none() {
         return Vec::new();
     }
-    let mut places = alloc::vec![u32::MAX - 1; body.statements.len()];
+    let mut places = alloc::vec![u32::MAX - 1; body.statement_table().len()];
     for ((stmt, _), place) in body.statements().zip(0u32..) {
         if let Some(entry) = places.get_mut(stmt.index()) {
             *entry = place;

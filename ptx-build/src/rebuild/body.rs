@@ -32,16 +32,16 @@ pub(super) struct Replayed<'a, 'r> {
 impl<'a, 'r> Replayed<'a, 'r> {
     pub(super) fn new(all: &'a mut Replay<'r>, body: &'r Body) -> Self {
         let mut labels_of: BTreeMap<u32, Vec<LabelId>> = BTreeMap::new();
-        for (id, label) in body.labels.iter() {
+        for (id, label) in body.labels().iter() {
             labels_of.entry(label.scope.as_u32()).or_default().push(id);
         }
         Self {
             all,
             body,
             labels_of,
-            labels: alloc::vec![None; body.labels.len()],
-            ranges: alloc::vec![None; body.reg_decls.len()],
-            registers: alloc::vec![None; body.registers.len()],
+            labels: alloc::vec![None; body.labels().len()],
+            ranges: alloc::vec![None; body.reg_decls().len()],
+            registers: alloc::vec![None; body.registers().len()],
             variables: BTreeMap::new(),
             pending: None,
         }
@@ -58,14 +58,14 @@ impl<'a, 'r> Replayed<'a, 'r> {
 
     /// What parameters are called.
     fn parameters(&mut self, k: &FunctionBuilder<'_>) {
-        for var in self.body.vars.values().filter(|v| v.stmt.is_none()) {
+        for var in self.body.vars().values().filter(|v| v.stmt.is_none()) {
             let name = self.all.name(var.name);
             if let Some(local) = k.local(name) {
                 self.variables.insert((None, name.to_string()), local);
             }
         }
-        for (id, register) in self.body.registers.iter() {
-            let decl = self.body.reg_decls.get(register.decl);
+        for (id, register) in self.body.registers().iter() {
+            let decl = self.body.reg_decls().get(register.decl);
             if let Some(decl) = decl.filter(|d| d.stmt.is_none())
                 && let Some(place) = self.registers.get_mut(id.index())
             {
@@ -78,7 +78,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
     fn labels(&mut self, k: &mut FunctionBuilder<'_>, scope: ScopeId) -> Result<(), Error> {
         for id in self.labels_of.remove(&scope.as_u32()).unwrap_or_default() {
             if let (Some(label), Some(place)) =
-                (self.body.labels.get(id), self.labels.get_mut(id.index()))
+                (self.body.labels().get(id), self.labels.get_mut(id.index()))
             {
                 *place = Some(k.named_label(self.all.name(label.name))?);
             }
@@ -100,12 +100,12 @@ impl<'a, 'r> Replayed<'a, 'r> {
         let pending = self.pending.take();
         match (statement, pending) {
             (Statement::Directive(at), Some(label)) => {
-                if let Some(stmt) = body.directives.get(at) {
+                if let Some(stmt) = body.directives().get(at) {
                     return self.table(k, label, *stmt);
                 }
             }
             (Statement::Prototype(at), Some(label)) => {
-                if let Some(prototype) = body.prototypes.get(at) {
+                if let Some(prototype) = body.prototypes().get(at) {
                     let interface = self.all.interface(&prototype.interface)?;
                     return k.place_prototype(label, &interface);
                 }
@@ -120,7 +120,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 Ok(())
             }
             Statement::Decl(decl) => self.declaration(k, id, decl),
-            Statement::Directive(at) => match body.directives.get(at) {
+            Statement::Directive(at) => match body.directives().get(at) {
                 Some(stmt) => self.directive(k, *stmt),
                 None => Ok(()),
             },
@@ -131,7 +131,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
             Statement::Close(_) => k.close(),
             Statement::Function(func) => {
                 let module = self.all.module;
-                let function = module.functions.get(func);
+                let function = module.functions().get(func);
                 let function = function.ok_or_else(|| unknown("a function"))?;
                 let (interface, name) = (self.all.header(function)?, module.name(function.name));
                 let func = k.declare_function(function.kind, name, interface)?;
@@ -151,7 +151,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         if let Some(reg) = known {
             return Ok(reg);
         }
-        let register = self.body.registers.get(id);
+        let register = self.body.registers().get(id);
         let register = register.ok_or_else(|| unknown("a register"))?;
         let range = self.ranges.get(register.decl.index()).copied().flatten();
         let range = range.ok_or_else(|| unknown("a register"))?;
@@ -176,7 +176,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
             Ir::Var(id) => {
                 let var = self
                     .body
-                    .vars
+                    .vars()
                     .get(id)
                     .ok_or_else(|| unknown("a variable"))?;
                 let name = match var.number {
@@ -192,7 +192,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
 
     /// Asks for the registers that an operand mentions.
     fn registers(&mut self, k: &mut FunctionBuilder<'_>, operands: &[Ir]) -> Result<(), Error> {
-        let pool = &self.body.pool;
+        let pool = self.body.pool();
         let mut todo: Vec<Ir> = operands.to_vec();
         while let Some(operand) = todo.pop() {
             match operand {
@@ -224,7 +224,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         self.registers(k, operands)?;
         let local = |o| self.local(o);
         let made = operands.iter();
-        made.map(|o| self.all.operand(&self.body.pool, *o, &local, 0))
+        made.map(|o| self.all.operand(self.body.pool(), *o, &local, 0))
             .collect()
     }
 
@@ -232,10 +232,10 @@ impl<'a, 'r> Replayed<'a, 'r> {
 
     fn instruction(&mut self, k: &mut FunctionBuilder<'_>, id: InstId) -> Result<(), Error> {
         let body = self.body;
-        let inst = body.insts.get(id).ok_or_else(|| unknown("a statement"))?;
+        let inst = body.inst(id).ok_or_else(|| unknown("a statement"))?;
         let operands = self.operands(k, body.operands(id))?;
         if let Some(guard) = inst.guard() {
-            let Ir::Reg(id) = body.pool.get(guard.predicate) else {
+            let Ir::Reg(id) = body.pool().get(guard.predicate) else {
                 return Err(unknown("a guard"));
             };
             let predicate = self.register(k, id)?;
@@ -257,9 +257,9 @@ impl<'a, 'r> Replayed<'a, 'r> {
         let local = |o| self.local(o);
         let made = self
             .all
-            .declaration(&body.declarations, &body.pool, decl, &local)?;
-        let declarators = body.declarations.declarators(decl);
-        let space = body.declarations.decls.get(decl).map(|d| d.space);
+            .declaration(body.declarations(), body.pool(), decl, &local)?;
+        let declarators = body.declarations().declarators(decl);
+        let space = body.declarations().decls.get(decl).map(|d| d.space);
         if space == Some(StateSpace::Reg) {
             for (d, range) in declarators.iter().zip(k.registers(&made)?) {
                 if let Binding::Register(at) = d.binding
@@ -270,7 +270,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
             }
             return Ok(());
         }
-        let names = self.all.members(&body.pool, declarators)?;
+        let names = self.all.members(body.pool(), declarators)?;
         for (name, var) in names.into_iter().zip(k.declare_all(made)?) {
             self.variables.insert((Some(id), name), var);
         }
@@ -278,7 +278,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
     }
 
     fn directive(&mut self, k: &mut FunctionBuilder<'_>, stmt: DirectiveStmt) -> Result<(), Error> {
-        let pool = &self.body.pool;
+        let pool = self.body.pool();
         let args = pool.slice(stmt.args);
         let n = |o: &Ir| self.all.integer(pool, *o);
         match (stmt.directive, args) {
@@ -320,7 +320,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 _ => Err(unknown("a label")),
             };
         };
-        let pool = &self.body.pool;
+        let pool = self.body.pool();
         let (stem, count) = pool.pair(at);
         let zero = match stem {
             Ir::Name(name) => k.local_label(&format!("{}0", self.all.name(name))),
@@ -336,7 +336,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         label: Label,
         stmt: DirectiveStmt,
     ) -> Result<(), Error> {
-        let args = self.body.pool.slice(stmt.args);
+        let args = self.body.pool().slice(stmt.args);
         match stmt.directive {
             Directive::Branchtargets => {
                 let targets = args.iter().map(|o| self.branch_target(k, *o));

@@ -33,7 +33,7 @@ use crate::{Datum, Declaration, Error, Func, Interface, Kind, ModuleBuilder, Num
 /// # Ok::<(), ptx_build::Error>(())
 /// ```
 pub fn replay(module: &Module) -> Result<ModuleBuilder, Error> {
-    let header = &module.header;
+    let header = module.header();
     let (Some(version), Some(target)) = (header.version, header.target) else {
         return Err(unknown("the version or the target"));
     };
@@ -112,18 +112,18 @@ impl<'r> Replay<'r> {
     fn item(&mut self, m: &mut ModuleBuilder, item: Item) -> Result<(), Error> {
         let module = self.module;
         match item {
-            Item::Directive(id) => match module.directives.get(id) {
+            Item::Directive(id) => match module.directives().get(id) {
                 Some(stmt) => self.directive(m, *stmt),
                 None => Ok(()),
             },
             Item::Decl(id) => {
                 let none = |_: Operand| Err(unknown("a name"));
                 let declaration =
-                    self.declaration(&module.declarations, &module.pool, id, &none)?;
+                    self.declaration(module.declarations(), module.pool(), id, &none)?;
                 let handles = m.declare_all(declaration)?;
-                let declarators = module.declarations.declarators(id);
+                let declarators = module.declarations().declarators(id);
                 for (name, var) in self
-                    .members(&module.pool, declarators)?
+                    .members(module.pool(), declarators)?
                     .into_iter()
                     .zip(handles)
                 {
@@ -132,7 +132,7 @@ impl<'r> Replay<'r> {
                 Ok(())
             }
             Item::Function(id) => self.function(m, id),
-            Item::Section(id) => match module.sections.get(id) {
+            Item::Section(id) => match module.sections().get(id) {
                 Some(section) => self.section(m, section),
                 None => Ok(()),
             },
@@ -141,7 +141,7 @@ impl<'r> Replay<'r> {
     }
 
     fn directive(&mut self, m: &mut ModuleBuilder, stmt: DirectiveStmt) -> Result<(), Error> {
-        let pool = &self.module.pool;
+        let pool = self.module.pool();
         let args = pool.slice(stmt.args);
         match (stmt.directive, args) {
             (Directive::Version | Directive::AddressSize, _) => Ok(()),
@@ -178,7 +178,7 @@ impl<'r> Replay<'r> {
     }
 
     fn symbol(&self, id: SymbolId) -> String {
-        let symbol = self.module.symbols.get(id);
+        let symbol = self.module.symbols().get(id);
         symbol.map_or(String::new(), |s| match s.number {
             Some(n) => format!("{}{n}", self.name(s.name)),
             None => self.name(s.name).to_string(),
@@ -267,7 +267,7 @@ impl<'r> Replay<'r> {
     }
 
     fn attribute(&self, attribute: Attribute) -> Result<String, Error> {
-        let pool = &self.module.pool;
+        let pool = self.module.pool();
         match attribute {
             Attribute::Managed => Ok(".managed".into()),
             Attribute::Unified(a, b) => {
@@ -279,7 +279,7 @@ impl<'r> Replay<'r> {
     }
 
     fn param(&self, param: &Param) -> Result<Declaration, Error> {
-        let pool = &self.module.pool;
+        let pool = self.module.pool();
         let name = param.name.map_or("_", |n| self.name(n));
         let mut made = Declaration::new(param.space, known(param.ty)?, name).vector(param.vector);
         if param.align != Operand::Absent {
@@ -308,10 +308,10 @@ impl<'r> Replay<'r> {
 
     fn interface(&self, of: &ptx_ir::Interface) -> Result<Interface, Error> {
         let mut made = Interface::new();
-        for param in of.returns.of(&self.module.params) {
+        for param in of.returns.of(self.module.params()) {
             made = made.result(self.param(param)?);
         }
-        for param in of.params.of(&self.module.params) {
+        for param in of.params.of(self.module.params()) {
             made = made.param(self.param(param)?);
         }
         if of.has_returns {
@@ -320,13 +320,13 @@ impl<'r> Replay<'r> {
         if !of.has_params {
             made = made.without_parameter_list();
         }
-        for stmt in of.directives.of(&self.module.interface_directives) {
-            let args = self.module.pool.slice(stmt.args).iter();
+        for stmt in of.directives.of(self.module.interface_directives()) {
+            let args = self.module.pool().slice(stmt.args).iter();
             if stmt.directive == Directive::Pragma {
                 let texts = args.map(|t| self.string(*t));
                 made = made.pragma(&texts.collect::<Result<Vec<&str>, Error>>()?);
             } else {
-                let numbers = args.map(|n| self.number(&self.module.pool, *n));
+                let numbers = args.map(|n| self.number(self.module.pool(), *n));
                 let numbers: Vec<Number> = numbers.collect::<Result<_, Error>>()?;
                 made = made.directive(stmt.directive, &numbers);
             }
@@ -345,14 +345,17 @@ impl<'r> Replay<'r> {
         if let Some(linkage) = function.linkage {
             interface = interface.linkage(linkage);
         }
-        for attribute in function.attributes.of(&self.module.declarations.attributes) {
+        for attribute in function
+            .attributes
+            .of(&self.module.declarations().attributes)
+        {
             interface = interface.attribute(&self.attribute(*attribute)?);
         }
         Ok(interface)
     }
 
     fn function(&mut self, m: &mut ModuleBuilder, id: FuncId) -> Result<(), Error> {
-        let Some(function) = self.module.functions.get(id) else {
+        let Some(function) = self.module.functions().get(id) else {
             return Ok(());
         };
         let interface = self.header(function)?;
@@ -385,7 +388,7 @@ impl<'r> Replay<'r> {
                 }
                 SectionEntry::Int { ty, first, value } => (ty, first, value.into()),
                 SectionEntry::Other { ty, first, value } => {
-                    (ty, first, self.datum(self.module.pool.get(value))?)
+                    (ty, first, self.datum(self.module.pool().get(value))?)
                 }
             };
             match data.last_mut() {
@@ -397,7 +400,7 @@ impl<'r> Replay<'r> {
     }
 
     fn datum(&self, operand: Operand) -> Result<Value, Error> {
-        let pool = &self.module.pool;
+        let pool = self.module.pool();
         let name = |o| match o {
             Operand::Name(n) | Operand::Section(n) => Ok(self.name(n).to_string()),
             Operand::Symbol(id) => Ok(self.symbol(id)),

@@ -87,7 +87,7 @@ fn is_number(told: &Told) -> bool {
 }
 
 fn same(told: &Told, found: Operand, module: &Module, body: &Body, pairs: &mut Pairs) {
-    let pool = &body.pool;
+    let pool = body.pool();
     match (told, found) {
         (Told::Reg(_), Operand::Reg(id)) => pairs.is(format!("{told:?}"), format!("{id:?}")),
         (Told::Var(_), Operand::Var(_) | Operand::Symbol(_)) => {
@@ -156,12 +156,12 @@ pub(crate) fn function(events: &[Event], module: &Module, body: &Body) {
         }
         let fits = match (statement, events.peek()) {
             (Statement::Inst(id), Some(Event::Inst(told, guard, _))) => {
-                let found = body.insts.get(id).and_then(ptx_ir::Inst::guard);
+                let found = body.inst(id).and_then(ptx_ir::Inst::guard);
                 mnemonic(module, body, id) == *told
                     && guard.map(|g| g.1) == found.map(|g| g.negated)
             }
             (Statement::Label(id), Some(Event::Label(_, told))) => body
-                .labels
+                .labels()
                 .get(id)
                 .is_some_and(|l| module.name(l.name) == told),
             (Statement::Inst(_) | Statement::Label(_), _) => false,
@@ -194,7 +194,7 @@ fn fit(told: Option<&Event>, found: Statement, module: &Module, body: &Body, pai
             pairs.is(format!("{:?}", Told::Label(*label)), format!("{id:?}"));
         }
         (Some(Event::Inst(mnemonic, guard, operands)), Statement::Inst(id)) => {
-            let inst = body.insts.get(id).expect("an instruction");
+            let inst = body.inst(id).expect("an instruction");
             assert_eq!(
                 guard.map(|g| g.1),
                 inst.guard().map(|g| g.negated),
@@ -203,7 +203,7 @@ fn fit(told: Option<&Event>, found: Statement, module: &Module, body: &Body, pai
             if let (Some((p, _)), Some(g)) = (guard, inst.guard()) {
                 same(
                     &Told::Reg(*p),
-                    body.pool.get(g.predicate),
+                    body.pool().get(g.predicate),
                     module,
                     body,
                     pairs,
@@ -211,7 +211,7 @@ fn fit(told: Option<&Event>, found: Statement, module: &Module, body: &Body, pai
             }
             all(
                 operands,
-                body.pool.slice(inst.operands()),
+                body.pool().slice(inst.operands()),
                 module,
                 body,
                 pairs,
@@ -222,6 +222,6 @@ fn fit(told: Option<&Event>, found: Statement, module: &Module, body: &Body, pai
 }
 
 fn mnemonic<'m>(module: &'m Module, body: &Body, id: ptx_ir::InstId) -> &'m str {
-    let sig = body.insts.get(id).map(|i| i.sig).expect("an instruction");
+    let sig = body.inst(id).map(|i| i.sig).expect("an instruction");
     module.signature(sig).text()
 }

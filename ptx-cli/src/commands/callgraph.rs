@@ -84,12 +84,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
     let facts = ModuleFacts::new(module);
     let calls = CallGraph::new(&facts);
-    let name = |id: FuncId| module.functions.get(id).map_or("", |f| module.name(f.name));
+    let name = |id: FuncId| {
+        module
+            .functions()
+            .get(id)
+            .map_or("", |f| module.name(f.name))
+    };
     let mut nodes = Vec::new();
     let mut rest = calls.calls.iter().peekable();
     // A declaration of what is defined or declared elsewhere in the module is no node of its own.
     let mut known: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
-    for (id, function) in module.functions.iter() {
+    for (id, function) in module.functions().iter() {
         let mut of_function = Vec::new();
         let mut indirect = false;
         while let Some(call) = rest.next_if(|c| c.from == id) {

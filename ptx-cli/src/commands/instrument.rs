@@ -161,7 +161,7 @@ fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>
 fn sites(old: &Module, new: &Module, report: &Report, lines: &LineIndex) -> Result<String> {
     let mut text = String::from("id\tfunction\tline\twhen\tinstruction\n");
     for site in &report.sites {
-        let function = new.functions.get(site.function).context("a function")?;
+        let function = new.functions().get(site.function).context("a function")?;
         let name = new.name(function.name);
         let body = old.function(name).and_then(|f| old.body(f));
         let span = body.context("its body")?.source_span(site.statement);

@@ -72,16 +72,16 @@ fn summary(source: Source) -> Summary {
         ..
     } = ptx_parse::parse_shared(source.bytes, &Limits::default());
     let (errors, warnings) = tally(&diagnostics);
-    let version = module.header.version;
-    let target = module.header.target;
+    let version = module.header().version;
+    let target = module.header().target;
     let text = format!(
         "{name}: {}, {}, {}, {}, {}, {}, {}",
         version.map_or("no version".to_owned(), |v| format!("PTX {v}")),
         target.map_or("no target".to_owned(), |t| t.to_string()),
-        counted(module.functions.len(), "function"),
+        counted(module.functions().len(), "function"),
         counted(statements(&module), "statement"),
         counted(
-            module.bodies.values().map(|b| b.insts().count()).sum(),
+            module.bodies().values().map(|b| b.insts().count()).sum(),
             "instruction"
         ),
         counted(errors, "error"),
@@ -95,8 +95,12 @@ fn summary(source: Source) -> Summary {
 
 /// How many statements there are, at module level and in bodies.
 pub(super) fn statements(module: &Module) -> usize {
-    let inner: usize = module.bodies.values().map(|b| b.statements.len()).sum();
-    module.items.len() + inner
+    let inner: usize = module
+        .bodies()
+        .values()
+        .map(|b| b.statement_table().len())
+        .sum();
+    module.item_table().len() + inner
 }
 
 /// How long reading took.

@@ -151,7 +151,7 @@ impl<'m> Report<'m> {
             }
         };
         let function = |(id, availability): &'m (ptx_ir::FuncId, Availability)| {
-            let function = &module.functions[*id];
+            let function = &module.functions()[*id];
             Function {
                 name: module.name(function.name),
                 kind: match function.kind {

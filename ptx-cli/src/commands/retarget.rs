@@ -83,7 +83,7 @@ fn choose(module: &Module, args: &Args) -> PtxVersion {
             let lowest = ptx_verify::requires(module).module.lowest(args.target);
             lowest.unwrap_or(PtxVersion::CURRENT)
         }
-        None => module.header.version.map_or(floor, |v| v.max(floor)),
+        None => module.header().version.map_or(floor, |v| v.max(floor)),
     }
 }
 
@@ -91,7 +91,7 @@ fn choose(module: &Module, args: &Args) -> PtxVersion {
 fn header_end(module: &Module) -> u32 {
     let header = |item: Item| match item {
         Item::Directive(id) => module
-            .directives
+            .directives()
             .get(id)
             .is_some_and(|d| matches!(d.directive, Directive::Version | Directive::Target)),
         _ => false,

@@ -179,10 +179,7 @@ impl Editor<'_> {
         self.are_operands(sig, operands)?;
         let range = self.pool().extend(operands);
         operand_walk::deep_copy(self.pool(), range);
-        let id = self
-            .body_mut()
-            .insts
-            .push(Inst::new(sig, range, None));
+        let id = self.body_mut().insts.push(Inst::new(sig, range, None));
         Ok(self.draft(Statement::Inst(id)))
     }
 
@@ -200,10 +197,11 @@ impl Editor<'_> {
         all.extend_from_slice(operands);
         let range = self.pool().extend(&all);
         operand_walk::deep_copy(self.pool(), range);
-        let id = self
-            .body_mut()
-            .insts
-            .push(Inst::new(sig, range, Some(GuardSense::negated_if(negated))));
+        let id = self.body_mut().insts.push(Inst::new(
+            sig,
+            range,
+            Some(GuardSense::negated_if(negated)),
+        ));
         Ok(self.draft(Statement::Inst(id)))
     }
 

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use ptx_isa::{Directive, DirectivePosition, Modifier};
 
 use super::operand_walk::{self, Slot};
-use super::{NewStmt, EditError, Edits};
-use crate::body::{Body, GuardSense, Inst, StmtSpan, Scope, Statement};
+use super::{EditError, Edits, NewStmt};
+use crate::body::{Body, GuardSense, Inst, Scope, Statement, StmtSpan};
 use crate::decl::{Binding, SymbolKind};
 use crate::entity::EntityId;
 use crate::function::BodyId;

@@ -265,7 +265,7 @@ impl Body {
     /// # use ptx_ir::{Operand, Statement};
     /// # let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b64 %rd<3>; ld.b64 %rd1, [%rd2+8]; }";
     /// # let module = ptx_parse::parse_str(text).module;
-    /// # let body = module.bodies.values().next().unwrap();
+    /// # let body = module.bodies().values().next().unwrap();
     /// let mut found = Vec::new();
     /// for (_, statement) in body.statements() {
     ///     body.mentions(statement, &mut found);

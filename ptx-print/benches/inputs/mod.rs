@@ -113,7 +113,7 @@ fn end_of_header(module: &Module) -> usize {
         Directive::AddressSize,
     ];
     let first = module.items().find(|(_, item)| match item {
-        Item::Directive(d) => !header.contains(&module.directives[*d].directive),
+        Item::Directive(d) => !header.contains(&module.directives()[*d].directive),
         _ => true,
     });
     first.map_or(usize::MAX, |(id, _)| module.span(id).start as usize)
@@ -122,7 +122,7 @@ fn end_of_header(module: &Module) -> usize {
 /// The text from `start` on, cut behind every name that the module declares.
 fn split_at_names<'t>(module: &Module, text: &'t [u8], start: usize) -> Vec<&'t [u8]> {
     let names: HashSet<&[u8]> = module
-        .symbols
+        .symbols()
         .values()
         .map(|s| module.name_bytes(s.name))
         .collect();

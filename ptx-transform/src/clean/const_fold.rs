@@ -105,7 +105,7 @@ impl<'a> Plan<'a, '_> {
             return None;
         };
         let body = self.view.body();
-        let sig = body.insts.get(self.inst)?.sig;
+        let sig = body.inst(self.inst)?.sig;
         let opcode = self.view.module().signature(sig).opcode()?;
         let number = matches!(
             body.operands(self.inst),

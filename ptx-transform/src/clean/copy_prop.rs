@@ -52,7 +52,7 @@ impl<'a> Copies<'a> {
     pub(super) fn pair(&self, stmt: StmtId) -> Option<Pair> {
         let view = self.view;
         let (inst, f) = view.inst(stmt)?;
-        let signature = view.module().signature(view.body().insts.get(inst)?.sig);
+        let signature = view.module().signature(view.body().inst(inst)?.sig);
         let plain = is_copy(signature.opcode()?) && f.may_be_moved();
         let mut parts = f.parts();
         let operands = (parts.next()?, parts.next()?, parts.next());
@@ -166,6 +166,6 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
 /// The type a register is declared with.
 fn declared(view: &View<'_>, register: RegId) -> Option<ScalarType> {
     let body = view.body();
-    let decl = body.reg_decls.get(body.registers.get(register)?.decl)?;
+    let decl = body.reg_decls().get(body.registers().get(register)?.decl)?;
     decl.ty.known()
 }

@@ -23,7 +23,7 @@ fn may_go(f: &Facts<'_>) -> bool {
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let mut marks = Marks {
         view,
-        statements: alloc::vec![false; view.body().statements.len()],
+        statements: alloc::vec![false; view.body().statement_table().len()],
         values: alloc::vec![false; view.ssa.len()],
         work: Vec::new(),
     };

@@ -27,7 +27,7 @@ impl<'a> View<'a> {
         let dominators = Dominators::new(&cfg);
         let variables = Variables::new(facts.body());
         let ssa = Ssa::new(facts, &cfg, &dominators, &variables);
-        let mut order = alloc::vec![u32::MAX; facts.body().statements.len()];
+        let mut order = alloc::vec![u32::MAX; facts.body().statement_table().len()];
         for (at, (stmt, _)) in (0..).zip(facts.body().statements()) {
             if let Some(slot) = order.get_mut(stmt.index()) {
                 *slot = at;
@@ -64,8 +64,8 @@ impl<'a> View<'a> {
 
     /// The statement of an instruction that is understood.
     pub(super) fn inst(&self, stmt: StmtId) -> Option<(InstId, Facts<'a>)> {
-        match self.body().statements.get(stmt) {
-            Some(&Statement::Inst(inst)) => {
+        match self.body().statement(stmt) {
+            Some(Statement::Inst(inst)) => {
                 Some((inst, self.facts.inst(inst))).filter(|(_, f)| f.is_known())
             }
             _ => None,
@@ -107,8 +107,8 @@ impl<'a> View<'a> {
     /// The name of a register.
     pub(super) fn name(&self, register: RegId) -> String {
         let body = self.body();
-        let declared = body.registers.get(register);
-        let declared = declared.and_then(|r| Some((r, body.reg_decls.get(r.decl)?)));
+        let declared = body.registers().get(register);
+        let declared = declared.and_then(|r| Some((r, body.reg_decls().get(r.decl)?)));
         match declared {
             Some((r, decl)) if decl.count.is_some() => {
                 alloc::format!("{}{}", self.module().name(decl.name), r.number)

@@ -61,7 +61,7 @@ impl Plan<'_> {
         let mut operands = body.operands(inst).iter().enumerate();
         let index = operands.find_map(|(i, o)| match o {
             Operand::Address(id) => {
-                (body.pool.address(*id)?.base == Operand::Reg(register)).then_some(i)
+                (body.pool().address(*id)?.base == Operand::Reg(register)).then_some(i)
             }
             _ => None,
         })?;
@@ -141,14 +141,14 @@ impl Plan<'_> {
             return None;
         };
         let source = match *source {
-            Operand::Address(id) => body.pool.address(id)?.base,
+            Operand::Address(id) => body.pool().address(id)?.base,
             other => other,
         };
         let module = self.view.module();
         let space = match source {
-            Operand::Var(id) => body.vars.get(id)?.space,
-            Operand::Symbol(id) => match module.symbols.get(id)?.kind {
-                SymbolKind::Variable(_, id) => module.declarations.decls.get(id)?.space,
+            Operand::Var(id) => body.vars().get(id)?.space,
+            Operand::Symbol(id) => match module.symbols().get(id)?.kind {
+                SymbolKind::Variable(_, id) => module.declarations().decls.get(id)?.space,
                 _ => return None,
             },
             _ => return None,
@@ -176,7 +176,7 @@ impl Plan<'_> {
     }
 
     fn signature(&self, inst: InstId) -> Option<ptx_ir::Signature<'_>> {
-        let sig = self.view.body().insts.get(inst)?.sig;
+        let sig = self.view.body().inst(inst)?.sig;
         Some(self.view.module().signature(sig))
     }
 }

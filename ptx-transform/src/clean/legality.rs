@@ -34,13 +34,13 @@ impl Words {
 
 impl LegalityChecker {
     pub(super) fn new(module: &Module) -> Self {
-        let version = module.header.version.unwrap_or(PtxVersion::CURRENT);
+        let version = module.header().version.unwrap_or(PtxVersion::CURRENT);
         Self {
             symbols: SymbolTypes::new(module),
             types: BodyTypes::new(),
             key: ShapeKey::new(),
             version: version.min(PtxVersion::CURRENT),
-            target: module.header.target,
+            target: module.header().target,
         }
     }
 

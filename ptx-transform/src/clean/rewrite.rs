@@ -81,7 +81,7 @@ impl Rewriter<'_, '_> {
             return None;
         };
         let body = self.editor.body();
-        let words = Words::of(self.editor.module(), body.insts.get(inst)?.sig)?;
+        let words = Words::of(self.editor.module(), body.inst(inst)?.sig)?;
         Some((words, body.operands(inst).to_vec()))
     }
 
@@ -108,11 +108,11 @@ impl Rewriter<'_, '_> {
             made = true;
         }
         let guard = match self.editor.statement(stmt)? {
-            Statement::Inst(inst) => self.editor.body().insts.get(inst).and_then(|i| i.guard()),
+            Statement::Inst(inst) => self.editor.body().inst(inst).and_then(|i| i.guard()),
             _ => None,
         };
         if let Some(guard) = guard
-            && self.editor.body().pool.get(guard.predicate) == Operand::Reg(old)
+            && self.editor.body().pool().get(guard.predicate) == Operand::Reg(old)
         {
             self.editor.set_guard(stmt, Some((new, guard.negated)))?;
             made = true;
@@ -133,7 +133,7 @@ impl Rewriter<'_, '_> {
         if depth == DEPTH {
             return Ok(operand);
         }
-        let pool = &self.editor.body().pool;
+        let pool = &self.editor.body().pool();
         match operand {
             Operand::Reg(register) if register == old => Ok(Operand::Reg(new)),
             Operand::Not(at) if pool.get(at) == Operand::Reg(old) => Ok(self.editor.inverted(new)),
@@ -209,7 +209,7 @@ impl Rewriter<'_, '_> {
 
     fn constant(&mut self, stmt: StmtId, target: Operand, bits: u128) -> Result<bool, EditError> {
         let register = match target {
-            Operand::Lane(_, at) => self.editor.body().pool.get(at),
+            Operand::Lane(_, at) => self.editor.body().pool().get(at),
             other => other,
         };
         let Operand::Reg(register) = register else {
@@ -241,8 +241,8 @@ impl Rewriter<'_, '_> {
     /// The type of a register, or of the elements of a vector.
     fn type_of(&self, register: RegId) -> Option<ScalarType> {
         let body = self.editor.body();
-        let decl = body.registers.get(register)?.decl;
-        let known = || body.reg_decls.get(decl)?.ty.known();
+        let decl = body.registers().get(register)?.decl;
+        let known = || body.reg_decls().get(decl)?.ty.known();
         self.judge.register(register).or_else(known)
     }
 
@@ -279,7 +279,7 @@ impl Rewriter<'_, '_> {
             return Ok(false);
         };
         let offset = match operands.get(index) {
-            Some(&Operand::Address(id)) => self.editor.body().pool.address(id).map(|a| a.offset),
+            Some(&Operand::Address(id)) => self.editor.body().pool().address(id).map(|a| a.offset),
             _ => None,
         };
         let (Some(offset), Some(operand)) = (offset, operands.get_mut(index)) else {

@@ -20,7 +20,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let goes = |statement: &Statement| match statement {
         Statement::Inst(_) => true,
         Statement::Directive(id) => {
-            let directive = body.directives.get(*id);
+            let directive = body.directives().get(*id);
             directive.is_some_and(|d| d.directive == Directive::Loc)
         }
         _ => false,

@@ -26,7 +26,7 @@ impl Probe<'_, '_> {
             return Ok(None);
         }
         let (base, offset) = match operand {
-            Operand::Address(id) => match self.body().pool.address(id) {
+            Operand::Address(id) => match self.body().pool().address(id) {
                 Some(address) => (address.base, address.offset),
                 None => return Ok(None),
             },
@@ -34,7 +34,7 @@ impl Probe<'_, '_> {
         };
         // `var[r+4]`: two offsets.
         let (offset, more) = match offset {
-            Operand::Address(id) => match self.body().pool.address(id) {
+            Operand::Address(id) => match self.body().pool().address(id) {
                 Some(inner) => (inner.base, inner.offset),
                 None => return Ok(None),
             },
@@ -96,7 +96,7 @@ impl Probe<'_, '_> {
 
     /// The address of a name, or a number, in a register.
     fn name(&mut self, name: Operand) -> Result<Operand, Error> {
-        let wide = self.module().header.address_size == Some(64);
+        let wide = self.module().header().address_size == Some(64);
         let (mnemonic, ty) = match wide || matches!(name, Operand::Small(_) | Operand::Imm(_)) {
             true => ("mov.u64", ScalarType::B64),
             false => ("mov.u32", ScalarType::B32),
@@ -196,8 +196,8 @@ impl Probe<'_, '_> {
     fn declared_space(&self, operand: Operand) -> Option<StateSpace> {
         let (body, module) = (self.body(), self.module());
         match operand {
-            Operand::Var(id) => body.vars.get(id).map(|v| v.space),
-            Operand::Symbol(id) => match module.symbols.get(id)?.kind {
+            Operand::Var(id) => body.vars().get(id).map(|v| v.space),
+            Operand::Symbol(id) => match module.symbols().get(id)?.kind {
                 SymbolKind::Variable(space, _) => Some(space),
                 _ => None,
             },
@@ -209,7 +209,7 @@ impl Probe<'_, '_> {
     fn has_address(&self, base: Option<Operand>) -> bool {
         match base {
             Some(Operand::Var(id)) => {
-                let var = self.body().vars.get(id);
+                let var = self.body().vars().get(id);
                 let is_call = |v: &Var| v.space == StateSpace::Param && v.stmt.is_some();
                 var.is_some_and(|v| !is_call(v)) && !self.is_result(id)
             }
@@ -226,8 +226,8 @@ impl Probe<'_, '_> {
 
     fn is_result(&self, var: VarId) -> bool {
         let module = self.module();
-        let function = module.functions.get(self.site().function);
-        let returns = function.map_or(&[][..], |f| f.interface.returns.of(&module.params));
+        let function = module.functions().get(self.site().function);
+        let returns = function.map_or(&[][..], |f| f.interface.returns.of(module.params()));
         returns.iter().any(|p| p.binding == Binding::Var(var))
     }
 
@@ -240,7 +240,7 @@ impl Probe<'_, '_> {
     }
 
     fn mentions_overwritten_at(&self, at: ptx_ir::OperandRef) -> bool {
-        matches!(self.body().pool.get(at), Operand::Reg(id) if self.is_overwritten(id))
+        matches!(self.body().pool().get(at), Operand::Reg(id) if self.is_overwritten(id))
     }
 
     /// The declared type of a register, or of the elements of one.
@@ -248,14 +248,14 @@ impl Probe<'_, '_> {
         let body = self.body();
         let register = match operand {
             Operand::Reg(id) => id,
-            Operand::Lane(_, at) => match body.pool.get(at) {
+            Operand::Lane(_, at) => match body.pool().get(at) {
                 Operand::Reg(id) => id,
                 _ => return None,
             },
             _ => return None,
         };
-        let decl = body.registers.get(register)?.decl;
-        body.reg_decls.get(decl)?.ty.known()
+        let decl = body.registers().get(register)?.decl;
+        body.reg_decls().get(decl)?.ty.known()
     }
 
     pub(super) fn bits(&self, operand: Operand) -> u16 {

@@ -77,7 +77,7 @@ pub(super) fn live(of: FunctionFacts<'_>) -> BTreeMap<StmtId, Family> {
                         _ => now = now.filter(|_| facts.falls_through()),
                     }
                     if facts.is_known() && facts.reads_carry() {
-                        let sig = body.insts.get(inst).map(|i| i.sig);
+                        let sig = body.inst(inst).map(|i| i.sig);
                         now = sig.map(|s| Family::of(of.module().signature(s)));
                     } else if facts.is_known() && facts.writes_carry() && facts.guard().is_none() {
                         now = None;

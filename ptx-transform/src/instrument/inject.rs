@@ -24,9 +24,9 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     let again = module.is_edited().then(|| ptx_parse::parse(&text).module);
     let read = again.as_ref().unwrap_or(module);
     let alone = ptx_parse::parse(code.as_bytes()).module;
-    for symbol in alone.symbols.values() {
+    for symbol in alone.symbols().values() {
         let name = alone.name(symbol.name);
-        if read.names.find(name.as_bytes()).is_some() {
+        if read.find_name(name.as_bytes()).is_some() {
             return Err(Error::Taken(String::from(name)));
         }
     }
@@ -55,7 +55,7 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
 fn header_end(module: &Module) -> Option<u32> {
     let of_header = module.items().filter(|(_, item)| match *item {
         Item::Directive(id) => {
-            let directive = module.directives.get(id).map(|d| d.directive);
+            let directive = module.directives().get(id).map(|d| d.directive);
             directive.is_some_and(|d| HEADER.contains(&d))
         }
         _ => false,
@@ -65,7 +65,7 @@ fn header_end(module: &Module) -> Option<u32> {
 
 /// A variable or a function of a module, as an operand.
 pub fn symbol(module: &Module, name: &str) -> Option<Operand> {
-    let mut symbols = module.symbols.iter();
+    let mut symbols = module.symbols().iter();
     let found: Option<(SymbolId, _)> = symbols.find(|(_, s)| module.name(s.name) == name);
     found.map(|(id, _)| Operand::Symbol(id))
 }

@@ -279,7 +279,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     /// Ends the probe: keeps the carry flag around it where that is needed.
     pub(super) fn finish(mut self) -> Result<(), Error> {
         if let Some((label, _)) = self.labels.first_key_value() {
-            let label = self.host.editor.body().labels.get(*label).map(|l| l.name);
+            let label = self.host.editor.body().labels().get(*label).map(|l| l.name);
             let name = label.map(|n| self.host.editor.module().name(n).into());
             return Err(EditError::Hidden(name.unwrap_or_default()).into());
         }

@@ -35,7 +35,7 @@ impl Records {
 
     /// The variables and the function.
     pub fn code(&self, module: &Module) -> String {
-        let wide = module.header.address_size == Some(64);
+        let wide = module.header().address_size == Some(64);
         include_str!("record.ptx")
             .replace("@pointer", if wide { "u64" } else { "u32" })
             .replace("@capacity", &self.capacity.to_string())

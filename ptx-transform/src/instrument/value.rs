@@ -64,10 +64,10 @@ impl Probe<'_, '_> {
     fn elements(&mut self, data: Operand) -> Result<Vec<Operand>, Error> {
         let body = self.body();
         let length = match data {
-            Operand::Vector(id) => return Ok(body.pool.list(id).to_vec()),
+            Operand::Vector(id) => return Ok(body.pool().list(id).to_vec()),
             Operand::Reg(id) => {
-                let decl = body.registers.get(id).map(|r| r.decl);
-                decl.and_then(|d| body.reg_decls.get(d))
+                let decl = body.registers().get(id).map(|r| r.decl);
+                decl.and_then(|d| body.reg_decls().get(d))
                     .map_or(1, |d| d.vector)
             }
             _ => 1,
@@ -155,7 +155,7 @@ impl Probe<'_, '_> {
     fn constant_bits(&mut self, operand: Operand, bytes: u64) -> Result<Option<Operand>, Error> {
         let value = match operand {
             Operand::Small(n) => i64::from(n) as u64,
-            Operand::Imm(id) => match self.body().pool.immediate(id).map(|i| i.value) {
+            Operand::Imm(id) => match self.body().pool().immediate(id).map(|i| i.value) {
                 Some(v) if v.kind() == ConstKind::Double && bytes == 4 => {
                     u64::from((f64::from_bits(v.bits()) as f32).to_bits())
                 }
@@ -165,7 +165,7 @@ impl Probe<'_, '_> {
             Operand::Symbol(_) | Operand::Var(_) | Operand::Address(_) | Operand::Special(_) => {
                 return self.moved(operand, bytes);
             }
-            Operand::Lane(_, at) if matches!(self.body().pool.get(at), Operand::Special(_)) => {
+            Operand::Lane(_, at) if matches!(self.body().pool().get(at), Operand::Special(_)) => {
                 return self.moved(operand, bytes);
             }
             _ => return Ok(None),

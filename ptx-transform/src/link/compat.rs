@@ -72,7 +72,7 @@ fn difference(a: SharedDecl<'_>, b: SharedDecl<'_>) -> Option<(Severity, String)
 }
 
 fn functions((m, f): (&Module, FuncId), (n, g): (&Module, FuncId)) -> Option<String> {
-    let (f, g) = (m.functions.get(f)?, n.functions.get(g)?);
+    let (f, g) = (m.functions().get(f)?, n.functions().get(g)?);
     if f.raw_header || g.raw_header {
         return None;
     }
@@ -85,7 +85,7 @@ fn functions((m, f): (&Module, FuncId), (n, g): (&Module, FuncId)) -> Option<Str
         return Some(format!("is {b} here, and {a} in another module"));
     }
     let returns = |m: &Module, i: &Interface| {
-        let mut all = i.directives.of(&m.interface_directives).iter();
+        let mut all = i.directives.of(m.interface_directives()).iter();
         !all.any(|d| d.directive == Directive::Noreturn)
     };
     match (returns(m, &f.interface), returns(n, &g.interface)) {
@@ -102,7 +102,7 @@ fn functions((m, f): (&Module, FuncId), (n, g): (&Module, FuncId)) -> Option<Str
             let (a, b) = (a.len, b.len);
             return Some(format!("has {b} {what} here, and {a} in another module"));
         }
-        let all = a.of(&m.params).iter().zip(b.of(&n.params));
+        let all = a.of(m.params()).iter().zip(b.of(n.params()));
         for (nth, (a, b)) in (1..).zip(all) {
             if let Some(how) = params((m, a), (n, b)) {
                 return Some(format!(
@@ -115,7 +115,7 @@ fn functions((m, f): (&Module, FuncId), (n, g): (&Module, FuncId)) -> Option<Str
 }
 
 fn params((m, a): (&Module, &Param), (n, b): (&Module, &Param)) -> Option<&'static str> {
-    let dims = |m: &Module, p: &Param| sizes(m, m.pool.slice(p.dims));
+    let dims = |m: &Module, p: &Param| sizes(m, m.pool().slice(p.dims));
     if !compatible(a.ty, b.ty) || a.vector != b.vector || dims(m, a) != dims(n, b) {
         return Some("another type");
     }

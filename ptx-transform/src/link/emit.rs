@@ -64,7 +64,7 @@ pub(super) fn emit(
         .into_iter()
         .map(|p| (p.input, p.chunk))
         .collect();
-    let with_debug = modules.iter().any(|m| !m.sections.is_empty());
+    let with_debug = modules.iter().any(|m| !m.sections().is_empty());
     if let (Some(module), Some(splices)) = (modules.first(), work.splices.first_mut()) {
         header.write(module, header.debug && with_debug, splices);
     }
@@ -95,7 +95,7 @@ fn first_functions<'m>(
     {
         for chunk in declares.keys().filter_map(|c| chunks.all.get(*c)) {
             if let Item::Function(id) = chunk.item
-                && let Some(f) = module.functions.get(id)
+                && let Some(f) = module.functions().get(id)
             {
                 let name = module.name(f.name);
                 found.entry((input, name)).or_insert(chunk.id);
@@ -242,7 +242,7 @@ impl<'m> LinkEmitter<'m, '_> {
     }
 
     fn function(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: FuncId) {
-        let Some(function) = module.functions.get(id) else {
+        let Some(function) = module.functions().get(id) else {
             return;
         };
         let name = (module.name(function.name), false);
@@ -263,7 +263,7 @@ impl<'m> LinkEmitter<'m, '_> {
             let Statement::Function(inner) = statement else {
                 continue;
             };
-            let inner = module.functions.get(inner);
+            let inner = module.functions().get(inner);
             let inner = inner.map(|f| (module.name(f.name), false));
             let Some(inner) = inner.filter(|n| !self.stays(input, *n)) else {
                 continue;
@@ -276,7 +276,7 @@ impl<'m> LinkEmitter<'m, '_> {
     }
 
     fn declaration(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: DeclId) {
-        let declarators = module.declarations.declarators(id);
+        let declarators = module.declarations().declarators(id);
         let names: Vec<Name<'m>> = declarators
             .iter()
             .map(|d| shared_symbols::declared(module, d))
@@ -296,7 +296,7 @@ impl<'m> LinkEmitter<'m, '_> {
         if !stays.contains(&false) {
             return;
         }
-        let linkage = module.declarations.decls.get(id).and_then(|d| d.linkage);
+        let linkage = module.declarations().decls.get(id).and_then(|d| d.linkage);
         let Some(splices) = self.splices.get_mut(input) else {
             return;
         };
@@ -320,7 +320,7 @@ impl<'m> LinkEmitter<'m, '_> {
         names: &[Name<'m>],
         stays: &[bool],
     ) {
-        let Some(decl) = module.declarations.decls.get(id) else {
+        let Some(decl) = module.declarations().decls.get(id) else {
             return;
         };
         let hidden = |n: &Name<'_>| self.hidden.contains(n.0) && !self.forwarded.contains(n);

@@ -46,12 +46,12 @@ fn files<'m>(
         let Item::Directive(id) = chunk.item else {
             return None;
         };
-        let d = module.directives.get(id)?;
+        let d = module.directives().get(id)?;
         let number = (d.directive == Directive::File).then(|| debug::file(module, d))??;
-        let rest = module.pool.slice(d.args).iter().skip(1);
+        let rest = module.pool().slice(d.args).iter().skip(1);
         let said = rest.map(|o| match o {
             Operand::Str(name) => (0, module.name_bytes(*name)),
-            other => (debug::integer(&module.pool, *other).unwrap_or(0), &[][..]),
+            other => (debug::integer(module.pool(), *other).unwrap_or(0), &[][..]),
         });
         Some((i, number, said.collect()))
     })
@@ -68,7 +68,7 @@ fn renumber(
     let numbers = every().flat_map(|(_, (m, c))| files(m, c).map(|(_, n, _)| n));
     let mut next = numbers.max().unwrap_or(0);
     // The data of sections name files by number: those of their module stay.
-    let (first, then): (Vec<_>, Vec<_>) = every().partition(|(_, (m, _))| !m.sections.is_empty());
+    let (first, then): (Vec<_>, Vec<_>) = every().partition(|(_, (m, _))| !m.sections().is_empty());
     let mut known: BTreeMap<Vec<(i64, &[u8])>, i64> = BTreeMap::new();
     let mut taken: BTreeSet<i64> = BTreeSet::new();
     for (input, (module, chunks)) in first.into_iter().chain(then) {
@@ -109,14 +109,14 @@ fn renumber(
 fn rename(modules: &[&Module], changes: &mut [Changes]) {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for (input, (module, change)) in modules.iter().zip(changes).enumerate() {
-        let labels = module.sections.values().flat_map(debug::labels);
+        let labels = module.sections().values().flat_map(debug::labels);
         let own: BTreeSet<&str> = labels.map(|n| module.name(n)).collect();
         for &name in own.iter().filter(|n| seen.contains(*n)) {
             let mut number = input + 1;
             let free = |new: &str| {
                 !modules
                     .iter()
-                    .any(|m| m.names.find(new.as_bytes()).is_some())
+                    .any(|m| m.find_name(new.as_bytes()).is_some())
             };
             let mut new = format!("{name}${number}");
             while !free(&new) {
@@ -157,7 +157,7 @@ fn places(module: &Module, chunks: &Chunks, change: &Changes, splices: &mut Spli
                     let Statement::Directive(id) = statement else {
                         continue;
                     };
-                    let directive = body.directives.get(id);
+                    let directive = body.directives().get(id);
                     if directive.is_some_and(|d| d.directive == Directive::Loc) {
                         place(source, tokens(body.source_span(stmt)), change, splices);
                     }

@@ -24,7 +24,7 @@ pub(super) struct Header {
 fn places(module: &Module, directive: Directive) -> impl Iterator<Item = Span> + '_ {
     let all = module.items().filter(move |(_, item)| match item {
         Item::Directive(id) => {
-            let d = module.directives.get(*id);
+            let d = module.directives().get(*id);
             d.is_some_and(|d| d.directive == directive)
         }
         _ => false,
@@ -38,9 +38,9 @@ fn place(module: &Module, directive: Directive) -> Span {
 }
 
 fn options(module: &Module) -> impl Iterator<Item = TargetOption> + '_ {
-    let targets = module.directives.values();
+    let targets = module.directives().values();
     let targets = targets.filter(|d| d.directive == Directive::Target);
-    let args = targets.flat_map(|d| module.pool.slice(d.args));
+    let args = targets.flat_map(|d| module.pool().slice(d.args));
     args.filter_map(|a| match a {
         Operand::Name(id) => TargetOption::from_text(module.name_bytes(*id)),
         _ => None,
@@ -49,7 +49,7 @@ fn options(module: &Module) -> impl Iterator<Item = TargetOption> + '_ {
 
 /// The header of all modules, or why there is none.
 pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Header> {
-    let versions = modules.iter().filter_map(|m| m.header.version);
+    let versions = modules.iter().filter_map(|m| m.header().version);
     let version = versions.max()?;
     let target = target(modules, found);
     address_sizes(modules, found);
@@ -85,10 +85,10 @@ pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Opt
 
 /// The least target that has what all ask for.
 fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target> {
-    let targets = || modules.iter().filter_map(|m| m.header.target);
-    let (mut input, mut highest) = (0, modules.first()?.header.target?);
+    let targets = || modules.iter().filter_map(|m| m.header().target);
+    let (mut input, mut highest) = (0, modules.first()?.header().target?);
     for (i, module) in modules.iter().enumerate() {
-        let Some(target) = module.header.target else {
+        let Some(target) = module.header().target else {
             continue;
         };
         if target.implies(highest) {
@@ -106,12 +106,12 @@ fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target
         return Some(least);
     }
     let other = modules.iter().position(|m| {
-        let target = m.header.target;
+        let target = m.header().target;
         target.is_some_and(|t| !highest.implies(t))
     });
     if let Some(other) = other
         && let (Some(a), Some(b)) = (modules.get(input), modules.get(other))
-        && let Some(second) = b.header.target
+        && let Some(second) = b.header().target
     {
         let message = format!("no target has what `{highest}` and what `{second}` has");
         let at = place(a, Directive::Target);
@@ -123,7 +123,7 @@ fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target
 }
 
 fn address_sizes(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
-    let size = |m: &Module| m.header.address_size.unwrap_or(32);
+    let size = |m: &Module| m.header().address_size.unwrap_or(32);
     let Some((first, rest)) = modules.split_first() else {
         return;
     };
@@ -142,7 +142,7 @@ fn address_sizes(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
 impl Header {
     /// What is no more legal under this header.
     fn judge(&self, input: usize, module: &Module, found: &mut Vec<LinkDiagnostic>) {
-        let own = (module.header.version, module.header.target);
+        let own = (module.header().version, module.header().target);
         if own == (Some(self.version), self.target) || self.target.is_none() {
             return;
         }
@@ -174,7 +174,7 @@ impl Header {
         };
         let number = |kind, _: &[u8]| matches!(kind, TokenKind::Decimal | TokenKind::Integer);
         token(Directive::Version, &number, &self.version.to_string());
-        if let Some(target) = self.target.filter(|t| module.header.target != Some(*t)) {
+        if let Some(target) = self.target.filter(|t| module.header().target != Some(*t)) {
             let name =
                 |kind, text: &[u8]| kind == TokenKind::Ident && Target::from_name(text).is_some();
             token(Directive::Target, &name, target.text());

@@ -104,11 +104,13 @@ fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
                 Statement::Function(id) => Some(id),
                 _ => None,
             });
-            let all = inner.chain([id]).filter_map(|id| module.functions.get(id));
+            let all = inner
+                .chain([id])
+                .filter_map(|id| module.functions().get(id));
             all.map(|f| (module.name(f.name), false)).collect()
         }
         Item::Decl(id) => {
-            let all = module.declarations.declarators(id).iter();
+            let all = module.declarations().declarators(id).iter();
             all.map(|d| declared(module, d)).collect()
         }
         _ => Vec::new(),

@@ -58,11 +58,11 @@ pub(super) fn of(module: &Module) -> Globals<'_> {
         match kind {
             Item::Function(id) => function(module, &mut all, item, id),
             Item::Decl(id) => {
-                let Some(decl) = module.declarations.decls.get(id) else {
+                let Some(decl) = module.declarations().decls.get(id) else {
                     continue;
                 };
                 let role = role(decl.linkage, decl.linkage != Some(Linkage::Extern));
-                for (i, d) in module.declarations.declarators(id).iter().enumerate() {
+                for (i, d) in module.declarations().declarators(id).iter().enumerate() {
                     let Some(symbol) = symbol(d) else { continue };
                     let global = Global {
                         symbol,
@@ -78,16 +78,16 @@ pub(super) fn of(module: &Module) -> Globals<'_> {
             }
             Item::Directive(id) => {
                 // A declaration with another function behind it is a definition.
-                let Some(d) = module.directives.get(id) else {
+                let Some(d) = module.directives().get(id) else {
                     continue;
                 };
-                let first = module.pool.slice(d.args).first();
+                let first = module.pool().slice(d.args).first();
                 if let (Directive::Alias, Some(Operand::Symbol(alias))) = (d.directive, first)
-                    && let Some(name) = module.symbols.get(*alias).map(|s| module.name(s.name))
+                    && let Some(name) = module.symbols().get(*alias).map(|s| module.name(s.name))
                     && let Some(global) = all.get_mut(&(name, false))
                     && let SymbolKind::Function(f) = global.what
                 {
-                    let linkage = module.functions.get(f).and_then(|f| f.linkage);
+                    let linkage = module.functions().get(f).and_then(|f| f.linkage);
                     global.role = role_of(linkage);
                 }
             }
@@ -124,7 +124,7 @@ fn function<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: Fun
 }
 
 fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: FuncId) {
-    let Some(f) = module.functions.get(id) else {
+    let Some(f) = module.functions().get(id) else {
         return;
     };
     let Some(symbol) = f.symbol else { return };
@@ -143,7 +143,7 @@ fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: Func
     if f.body.is_some() {
         // What was visible need not say so again.
         let before = match entry.what {
-            SymbolKind::Function(first) => module.functions.get(first).and_then(|f| f.linkage),
+            SymbolKind::Function(first) => module.functions().get(first).and_then(|f| f.linkage),
             SymbolKind::Variable(..) => None,
         };
         *entry = Global {

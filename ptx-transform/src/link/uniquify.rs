@@ -55,7 +55,7 @@ const RENAMED: &str = "it speaks of names that are others now";
 /// Prepares every module.
 pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Prepared> {
     let mut all: Vec<Prepared> = modules.iter().map(|_| Prepared::default()).collect();
-    let with_sections = |m: &&&Module| !m.sections.is_empty();
+    let with_sections = |m: &&&Module| !m.sections().is_empty();
     if modules.iter().filter(with_sections).count() > 1 {
         for (input, (module, prepared)) in modules.iter().zip(&mut all).enumerate() {
             if let Some((without, first)) = without_sections(module) {
@@ -76,7 +76,7 @@ pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> V
 
 /// The module without debug sections but for those that its code needs.
 fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
-    let needed = debug::needed(module, module.bodies.values(), |_| true);
+    let needed = debug::needed(module, module.bodies().values(), |_| true);
     let mut splices = Splices::new();
     let mut first = None;
     for chunk in &Chunks::of(module).all {
@@ -121,7 +121,7 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         let is_private = |input: usize| role(input).is_some_and(|g| g.role == Role::Private);
         // One keeps the name: what others see, what debug information speaks of, or the first.
         let shared = inputs.iter().any(|i| !is_private(*i));
-        let spoken = |i: &&usize| modules.get(**i).is_some_and(|m| !m.sections.is_empty());
+        let spoken = |i: &&usize| modules.get(**i).is_some_and(|m| !m.sections().is_empty());
         let kept = inputs.iter().find(spoken).or(inputs.first());
         for &input in inputs {
             let keeps = !shared && kept == Some(&input) && !clashes(&input);
@@ -136,7 +136,7 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
                 new.push('$');
             }
             if let (Some(module), SymbolKind::Function(f)) = (modules.get(input), global.what) {
-                let kind = module.functions.get(f).map(|f| f.kind);
+                let kind = module.functions().get(f).map(|f| f.kind);
                 if kind == Some(FunctionKind::Entry) {
                     let message = format!("the kernel `{name}` is called `{new}` in the result");
                     let at = shared_symbols::place(module, global.item, name);
@@ -155,7 +155,7 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         // Labels of one name keep one name.
         let mut renamed: BTreeMap<NameId, String> = BTreeMap::new();
         for (function, _, body) in module.definitions() {
-            for (id, label) in body.labels.iter() {
+            for (id, label) in body.labels().iter() {
                 let name = module.name(label.name);
                 let plain = (name, false);
                 let own = globals.get(input).is_some_and(|g| g.contains_key(&plain));
@@ -175,8 +175,8 @@ fn spoken<'m>(modules: &[&'m Module], input: usize) -> BTreeSet<&'m str> {
     let others = modules.iter().enumerate().filter(|(i, _)| *i != input);
     let mut names = BTreeSet::new();
     for (_, module) in others {
-        for section in module.sections.values() {
-            let mentioned = debug::mentions(&module.pool, section);
+        for section in module.sections().values() {
+            let mentioned = debug::mentions(module.pool(), section);
             names.extend(mentioned.into_iter().map(|n| module.name(n)));
         }
     }
@@ -195,7 +195,7 @@ impl Fresh<'_> {
         loop {
             let name = format!("{old}${number}");
             let mut modules = self.modules.iter();
-            let known = modules.any(|m| m.names.find(name.as_bytes()).is_some());
+            let known = modules.any(|m| m.find_name(name.as_bytes()).is_some());
             if !known && self.taken.insert(name.clone()) {
                 return name;
             }

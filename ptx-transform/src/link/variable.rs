@@ -23,25 +23,25 @@ impl<'m> Variable<'m> {
         let SymbolKind::Variable(id, i) = global.what else {
             return None;
         };
-        let decl = module.declarations.decls.get(id)?;
+        let decl = module.declarations().decls.get(id)?;
         Some(Self {
             module,
             space: decl.space,
             ty: decl.ty,
             vector: decl.vector,
             align: decl.align,
-            declarator: module.declarations.declarators(id).get(i)?,
+            declarator: module.declarations().declarators(id).get(i)?,
         })
     }
 
     fn dims(&self) -> Vec<i64> {
-        let dims = self.module.pool.slice(self.declarator.dims);
+        let dims = self.module.pool().slice(self.declarator.dims);
         let mut sizes = sizes(self.module, dims);
         // The initialiser says how many there are.
         if let Some(first @ 0) = sizes.first_mut()
             && let Operand::Vector(list) = self.declarator.init
         {
-            *first = self.module.pool.list(list).len() as i64;
+            *first = self.module.pool().list(list).len() as i64;
         }
         sizes
     }
@@ -69,11 +69,11 @@ impl<'m> Variable<'m> {
 }
 
 pub(super) fn sizes(module: &Module, dims: &[Operand]) -> Vec<i64> {
-    let size = |d: &Operand| integer(&module.pool, *d).unwrap_or(0);
+    let size = |d: &Operand| integer(module.pool(), *d).unwrap_or(0);
     dims.iter().map(size).collect()
 }
 
 pub(super) fn alignment(module: &Module, align: Operand, ty: TypeName, vector: u8) -> i64 {
     let natural = || i64::from(ty.known().map_or(8, ScalarType::bits) / 8) * i64::from(vector);
-    integer(&module.pool, align).unwrap_or_else(natural)
+    integer(module.pool(), align).unwrap_or_else(natural)
 }

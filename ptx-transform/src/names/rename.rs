@@ -236,11 +236,11 @@ pub(crate) fn unresolved<'m>(module: &'m Module, names: &Names) -> Unresolved<'m
         _ => None,
     };
     let mut tables: Vec<&[u8]> = Vec::new();
-    for body in module.bodies.values() {
-        tables.extend(body.pool.operands().iter().filter_map(|o| match *o {
-            ptx_ir::Operand::Range(at) => match body.pool.get(at) {
+    for body in module.bodies().values() {
+        tables.extend(body.pool().operands().iter().filter_map(|o| match *o {
+            ptx_ir::Operand::Range(at) => match body.pool().get(at) {
                 ptx_ir::Operand::Name(name) => Some(module.name_bytes(name)),
-                ptx_ir::Operand::Label(id) => Some(module.name_bytes(body.labels.get(id)?.name)),
+                ptx_ir::Operand::Label(id) => Some(module.name_bytes(body.labels().get(id)?.name)),
                 _ => None,
             },
             _ => None,

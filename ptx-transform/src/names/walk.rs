@@ -52,7 +52,7 @@ fn firsts<I: EntityId, K: Ord>(keys: impl Iterator<Item = Option<K>>) -> Vec<I> 
 
 impl<'m> Walk<'m> {
     pub(super) fn new(module: &'m Module) -> Self {
-        let symbols = module.symbols.values();
+        let symbols = module.symbols().values();
         Self {
             module,
             source: module.source(),
@@ -73,20 +73,20 @@ impl<'m> Walk<'m> {
                 Item::Function(f) => self.function(f, span),
                 Item::Section(_) => self.section(span),
                 Item::Decl(d) => {
-                    let (tables, pool) = (&module.declarations, &module.pool);
+                    let (tables, pool) = (module.declarations(), module.pool());
                     self.declaration(tables, pool, d, None);
                     self.words(span, Text::Other);
                 }
                 // Versions and targets have no names.
                 Item::Directive(d) if is_header(module, d) => {}
                 Item::Directive(d) => {
-                    let args = module.directives.get(d).map(|d| d.args);
-                    self.module_operands(module.pool.slice(args.unwrap_or_default()));
+                    let args = module.directives().get(d).map(|d| d.args);
+                    self.module_operands(module.pool().slice(args.unwrap_or_default()));
                     self.words(span, Text::Other);
                 }
                 Item::Opaque(o) => {
-                    let mentions = module.opaques.get(o).map(|o| o.mentions);
-                    self.module_operands(module.pool.slice(mentions.unwrap_or_default()));
+                    let mentions = module.opaques().get(o).map(|o| o.mentions);
+                    self.module_operands(module.pool().slice(mentions.unwrap_or_default()));
                     self.words(span, Text::Other);
                 }
                 _ => {}
@@ -97,18 +97,18 @@ impl<'m> Walk<'m> {
 
     fn module_operands(&mut self, operands: &[Operand]) {
         for &operand in operands {
-            self.module.pool.parts(operand, &mut self.operands);
+            self.module.pool().parts(operand, &mut self.operands);
         }
         self.leaves_of(None);
     }
 
     fn function(&mut self, f: FuncId, span: Span) {
         let body = self.module.body(f);
-        let header = Span::new(span.start, body.map_or(span.end, |b| b.base));
+        let header = Span::new(span.start, body.map_or(span.end, |b| b.base()));
         self.header(f, header);
         if let Some(body) = body {
             let range = |v: &ptx_ir::Var| v.number.map(|_| (v.name, v.stmt, v.scope));
-            self.vars = firsts(body.vars.values().map(range));
+            self.vars = firsts(body.vars().values().map(range));
             for (id, statement) in body.statements() {
                 self.leaves.clear();
                 self.statement(f, body, statement, body.source_span(id));
@@ -118,7 +118,7 @@ impl<'m> Walk<'m> {
 
     /// What stands before the body of a function.
     fn header(&mut self, f: FuncId, span: Span) {
-        let Some(function) = self.module.functions.get(f) else {
+        let Some(function) = self.module.functions().get(f) else {
             return;
         };
         let entity = match function.symbol {
@@ -132,7 +132,7 @@ impl<'m> Walk<'m> {
 
     fn interface(&mut self, interface: Interface, f: FuncId) {
         for range in [interface.returns, interface.params] {
-            for (i, param) in (range.start..).zip(range.of(&self.module.params)) {
+            for (i, param) in (range.start..).zip(range.of(self.module.params())) {
                 if let Some(name) = param.name {
                     let entity = self.bound(param.binding, Some(f));
                     self.declares(entity.unwrap_or(Entity::Parameter(i)), name);
@@ -144,18 +144,18 @@ impl<'m> Walk<'m> {
     fn statement(&mut self, f: FuncId, body: &Body, statement: Statement, span: Span) {
         let words = match statement {
             Statement::Label(id) => {
-                if let Some(label) = body.labels.get(id) {
+                if let Some(label) = body.labels().get(id) {
                     self.declares(Entity::Label(f, id), label.name);
                 }
                 Text::Other
             }
             Statement::Decl(d) => {
-                self.declaration(&body.declarations, &body.pool, d, Some((f, body)));
+                self.declaration(body.declarations(), body.pool(), d, Some((f, body)));
                 Text::Other
             }
             Statement::Function(inner) => return self.header(inner, span),
             Statement::Prototype(id) => {
-                if let Some(prototype) = body.prototypes.get(id) {
+                if let Some(prototype) = body.prototypes().get(id) {
                     self.interface(prototype.interface, f);
                 }
                 Text::Other
@@ -177,10 +177,10 @@ impl<'m> Walk<'m> {
     fn section(&mut self, span: Span) {
         let text = span.of(self.source);
         for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
-            if let Some(name) = self.module.names.find(token.span.of(text)) {
+            if let Some(name) = self.module.find_name(token.span.of(text)) {
                 let name_span = token.span.shifted(span.start);
                 self.found.push(NameRef {
-                    entity: Entity::Unknown(NameId::new(name)),
+                    entity: Entity::Unknown(name),
                     name: name_span,
                     number: Span::new(name_span.end, name_span.end),
                     member: None,
@@ -244,21 +244,21 @@ impl<'m> Walk<'m> {
     fn leaf(&self, operand: Operand, of: Option<(FuncId, &Body)>) -> Option<Leaf> {
         let (entity, name, member) = match (operand, of) {
             (Operand::Reg(id), Some((f, body))) => {
-                let register = body.registers.get(id)?;
-                let decl = body.reg_decls.get(register.decl)?;
+                let register = body.registers().get(id)?;
+                let decl = body.reg_decls().get(register.decl)?;
                 let member = decl.count.map(|_| register.number);
                 (Entity::Register(f, register.decl), decl.name, member)
             }
             (Operand::Var(id), Some((f, body))) => {
-                let var = body.vars.get(id)?;
+                let var = body.vars().get(id)?;
                 let first = self.vars.get(id.index()).copied().unwrap_or(id);
                 (Entity::Variable(f, first), var.name, var.number)
             }
             (Operand::Label(id), Some((f, body))) => {
-                (Entity::Label(f, id), body.labels.get(id)?.name, None)
+                (Entity::Label(f, id), body.labels().get(id)?.name, None)
             }
             (Operand::Symbol(id), _) => {
-                let symbol = self.module.symbols.get(id)?;
+                let symbol = self.module.symbols().get(id)?;
                 (self.symbol(id), symbol.name, symbol.number)
             }
             (Operand::Name(name), _) => (Entity::Unknown(name), name, None),
@@ -396,7 +396,7 @@ fn number(digits: &[u8]) -> Option<u32> {
 
 /// Whether a directive says what the module is for.
 fn is_header(module: &Module, id: DirectiveId) -> bool {
-    let directive = module.directives.get(id).map(|d| d.directive);
+    let directive = module.directives().get(id).map(|d| d.directive);
     matches!(
         directive,
         Some(Directive::Version | Directive::Target | Directive::AddressSize)

@@ -38,7 +38,9 @@ fn cleaned(text: &[u8], options: &Options) -> (Vec<u8>, Report) {
 
 /// Runs a function of a module.
 fn run(module: &Module, name: &str, seed: u64, steps: usize) -> Trace {
-    let facts = ModuleFacts::of(module, |id| module.name(module.functions[id].name) == name);
+    let facts = ModuleFacts::of(module, |id| {
+        module.name(module.functions()[id].name) == name
+    });
     let id = module.function(name).unwrap();
     let mut machine = Machine::new(facts.function(id).unwrap(), id, seed);
     machine.run(steps)

@@ -103,7 +103,7 @@ impl Writer<'_> {
     }
 
     fn function(&mut self, id: FuncId, start: Option<u32>, insts: bool) {
-        let Some(function) = self.module.functions.get(id) else {
+        let Some(function) = self.module.functions().get(id) else {
             return;
         };
         self.text("{\"name\":");
@@ -113,7 +113,7 @@ impl Writer<'_> {
             FunctionKind::Entry => "entry",
             FunctionKind::Func => "func",
         });
-        let start = start.unwrap_or(self.body.base);
+        let start = start.unwrap_or(self.body.base());
         let _ = write!(
             self.out,
             "\",\"line\":{},\"entry\":0,\"blocks\":[",
@@ -141,7 +141,7 @@ impl Writer<'_> {
 
     fn block(&mut self, id: BlockId, block: &Block) {
         let _ = write!(self.out, "{{\"id\":{},\"label\":", id.as_u32());
-        let label = block.label.and_then(|l| self.body.labels.get(l));
+        let label = block.label.and_then(|l| self.body.labels().get(l));
         match label {
             Some(label) => string(self.out, self.module.name(label.name)),
             None => self.text("null"),
@@ -271,17 +271,17 @@ impl Writer<'_> {
     fn block_lines(&self, block: &Block) -> (u32, u32) {
         let range = block.first.as_u32()..block.end.as_u32();
         let counts = |stmt: &u32| {
-            match self.body.statements.get(StmtId::new(*stmt)) {
+            match self.body.statement(StmtId::new(*stmt)) {
                 Some(Statement::Inst(_) | Statement::Opaque(_)) => true,
                 // The label of a table is no place in the code.
-                Some(Statement::Label(label)) => self.analysis.cfg.of_label(*label).is_some(),
+                Some(Statement::Label(label)) => self.analysis.cfg.of_label(label).is_some(),
                 _ => false,
             }
         };
         let mut all = range.clone().filter(counts);
         let first = all.next();
         let last = range.rev().find(counts);
-        let base = self.body.base;
+        let base = self.body.base();
         let span = |stmt: Option<u32>| match stmt {
             Some(stmt) => self.body.source_span(StmtId::new(stmt)),
             None => ptx_ir::Span::new(base, base + 1),
@@ -314,7 +314,7 @@ impl Writer<'_> {
     fn insts(&mut self, id: BlockId, block: &Block, first: &mut bool) {
         for stmt in block.first.as_u32()..block.end.as_u32() {
             let stmt = StmtId::new(stmt);
-            let statement = self.body.statements.get(stmt).copied();
+            let statement = self.body.statement(stmt);
             let line = self.line(self.body.source_span(stmt).start);
             match statement {
                 Some(Statement::Inst(inst)) => {
@@ -325,11 +325,7 @@ impl Writer<'_> {
                         id.as_u32()
                     );
                     let facts = self.facts.inst(inst);
-                    let signature = self
-                        .body
-                        .insts
-                        .get(inst)
-                        .map(|i| self.module.signature(i.sig));
+                    let signature = self.body.inst(inst).map(|i| self.module.signature(i.sig));
                     string(self.out, signature.map_or("", |s| s.text()));
                     self.text(",\"guard\":");
                     self.guard(&facts);
@@ -467,12 +463,12 @@ impl Writer<'_> {
                 }
             }
             Some(Operand::Symbol(symbol)) => {
-                let symbol = self.module.symbols.get(symbol);
+                let symbol = self.module.symbols().get(symbol);
                 let name = symbol.map(|s| numbered(self.module.name(s.name), s.number));
                 string(self.out, &name.unwrap_or_default());
             }
             Some(Operand::Var(var)) => {
-                let var = self.body.vars.get(var);
+                let var = self.body.vars().get(var);
                 let name = var.map(|v| numbered(self.module.name(v.name), v.number));
                 string(self.out, &name.unwrap_or_default());
             }

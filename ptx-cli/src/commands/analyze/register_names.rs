@@ -7,7 +7,7 @@ use ptx_ir::{Body, Module, Register};
 
 /// The spelling of a register.
 fn spelling(module: &Module, body: &Body, register: Register) -> String {
-    let Some(decl) = body.reg_decls.get(register.decl) else {
+    let Some(decl) = body.reg_decls().get(register.decl) else {
         return String::new();
     };
     let name = module.name(decl.name);
@@ -19,7 +19,7 @@ fn spelling(module: &Module, body: &Body, register: Register) -> String {
 
 /// The name of every variable as a JSON string.
 pub(crate) fn of(module: &Module, body: &Body, variables: &Variables) -> Vec<Vec<u8>> {
-    let registers = body.registers.values();
+    let registers = body.registers().values();
     let plain: Vec<String> = registers.map(|&r| spelling(module, body, r)).collect();
     let mut seen: HashMap<&str, u32> = HashMap::with_capacity(plain.len());
     let numbered = |name: &String, count: u32| match count {

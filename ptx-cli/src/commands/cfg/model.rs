@@ -56,11 +56,11 @@ impl Picture {
         let mut edges = Vec::new();
         for (id, block) in analysis.cfg.blocks() {
             let shown = |stmt: &StmtId| {
-                let statement = body.statements.get(*stmt);
+                let statement = body.statement(*stmt);
                 matches!(statement, Some(Statement::Inst(_) | Statement::Opaque(_)))
             };
             let statements = (block.first.as_u32()..block.end.as_u32()).map(StmtId::new);
-            let label = block.label.and_then(|l| body.labels.get(l));
+            let label = block.label.and_then(|l| body.labels().get(l));
             blocks.push(Node {
                 id: id.as_u32(),
                 label: label.map(|l| clean(module.name(l.name)).into_owned()),
@@ -117,13 +117,13 @@ fn guard(
     let range = block.first.as_u32()..block.end.as_u32();
     let last = range
         .rev()
-        .find_map(|s| match body.statements.get(StmtId::new(s)) {
-            Some(Statement::Inst(inst)) => Some(*inst),
+        .find_map(|s| match body.statement(StmtId::new(s)) {
+            Some(Statement::Inst(inst)) => Some(inst),
             _ => None,
         });
     let (place, _) = facts.inst(last?).guard_register()?;
-    let register = body.registers.get(place.register)?;
-    let decl = body.reg_decls.get(register.decl)?;
+    let register = body.registers().get(place.register)?;
+    let decl = body.reg_decls().get(register.decl)?;
     let name = module.name(decl.name);
     Some(match decl.count {
         Some(_) => format!("{name}{}", register.number),

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 fn search(pattern: &str, condition: Option<&Condition>, file: &str, module: &Module) -> Vec<Hit> {
     // Every mnemonic is matched once.
-    let ids = module.signatures.ids();
+    let ids = module.signatures().ids();
     let matching: Vec<bool> = ids
         .map(|id| glob::matches(pattern, module.signature(id).text()))
         .collect();
@@ -103,7 +103,7 @@ fn search(pattern: &str, condition: Option<&Condition>, file: &str, module: &Mod
             let Statement::Inst(inst) = statement else {
                 continue;
             };
-            let Some(sig) = body.insts.get(inst).map(|i| i.sig) else {
+            let Some(sig) = body.inst(inst).map(|i| i.sig) else {
                 continue;
             };
             if matching.get(sig.as_u32() as usize) != Some(&true) {

@@ -100,19 +100,19 @@ impl Stats {
         stats.instructions(module);
         for (_, item) in module.items() {
             if let Item::Decl(id) = item
-                && let Some(decl) = module.declarations.decls.get(id)
+                && let Some(decl) = module.declarations().decls.get(id)
             {
-                stats.variables(decl, &module.declarations, &module.pool);
+                stats.variables(decl, module.declarations(), module.pool());
             }
         }
-        for body in module.bodies.values() {
-            stats.labels += body.labels.len() as u64;
+        for body in module.bodies().values() {
+            stats.labels += body.labels().len() as u64;
             stats.registers(module, body);
             for (_, statement) in body.statements() {
                 if let Statement::Decl(id) = statement
-                    && let Some(decl) = body.declarations.decls.get(id)
+                    && let Some(decl) = body.declarations().decls.get(id)
                 {
-                    stats.variables(decl, &body.declarations, &body.pool);
+                    stats.variables(decl, body.declarations(), body.pool());
                 }
             }
         }
@@ -129,7 +129,7 @@ impl Stats {
     }
 
     fn functions(&mut self, module: &Module) {
-        for function in module.functions.values() {
+        for function in module.functions().values() {
             let counter = match (function.body, function.kind) {
                 (None, _) => &mut self.functions.declarations,
                 (Some(_), FunctionKind::Entry) => &mut self.functions.kernels,
@@ -140,15 +140,15 @@ impl Stats {
     }
 
     fn instructions(&mut self, module: &Module) {
-        let mut counts = vec![0u64; module.signatures.len()];
-        for body in module.bodies.values() {
+        let mut counts = vec![0u64; module.signatures().len()];
+        for body in module.bodies().values() {
             for (_, inst) in body.insts() {
                 if let Some(count) = counts.get_mut(inst.sig.index()) {
                     *count += 1;
                 }
             }
         }
-        for (id, count) in module.signatures.ids().zip(counts) {
+        for (id, count) in module.signatures().ids().zip(counts) {
             if count == 0 {
                 continue;
             }
@@ -162,26 +162,26 @@ impl Stats {
     }
 
     fn registers(&mut self, module: &Module, body: &Body) {
-        for decl in body.reg_decls.values() {
+        for decl in body.reg_decls().values() {
             let count = decl.count.map_or(1, u64::from);
             let name = type_name(module, decl.ty, decl.vector);
             self.registers.entry(name).or_default().declared += count;
         }
-        let mut used = vec![false; body.registers.len()];
+        let mut used = vec![false; body.registers().len()];
         let mut mark = |id: RegId| {
             if let Some(slot) = used.get_mut(id.index()) {
                 *slot = true;
             }
         };
-        for &operand in body.pool.operands() {
+        for &operand in body.pool().operands() {
             match operand {
                 Operand::Reg(id) => mark(id),
-                Operand::Address(_) => in_address(&body.pool, operand, &mut mark),
+                Operand::Address(_) => in_address(body.pool(), operand, &mut mark),
                 _ => {}
             }
         }
-        let declaration = |register: &ptx_ir::Register| body.reg_decls.get(register.decl);
-        for (register, used) in body.registers.values().zip(used) {
+        let declaration = |register: &ptx_ir::Register| body.reg_decls().get(register.decl);
+        for (register, used) in body.registers().values().zip(used) {
             if used && let Some(decl) = declaration(register) {
                 let name = type_name(module, decl.ty, decl.vector);
                 self.registers.entry(name).or_default().used += 1;
