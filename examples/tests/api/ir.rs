@@ -6,8 +6,8 @@ use ptx_ir::lex::scan;
 use ptx_ir::operand_shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
 use ptx_ir::raw::{self, Interner};
 use ptx_ir::{
-    Address, AddressForm, Immediate, Item, LineIndex, Linkage, Module, Operand, OperandPool,
-    Signatures, Span, StmtSpan, constant,
+    Address, AddressForm, Immediate, Item, LineIndex, Linkage, Operand, OperandPool, Signatures,
+    Span, StmtSpan, constant,
 };
 use ptx_isa::{Directive, Modifier, ModifierClass, StateSpace};
 

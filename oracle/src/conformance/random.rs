@@ -342,7 +342,12 @@ fn check(pools: &BTreeMap<u64, LazyPool>, assemblers: &Assemblers, seed: u64) ->
     let verdict = assemblers.run(&text, Job::Check)?;
     Ok(Outcome {
         forms: made.forms,
-        statements: made.module.bodies.values().map(|b| b.insts.len()).sum(),
+        statements: made
+            .module
+            .bodies()
+            .values()
+            .map(|b| b.inst_table().len())
+            .sum(),
         refused: (!verdict.accepted).then(|| (reasons(&verdict.output, &text), text)),
     })
 }
