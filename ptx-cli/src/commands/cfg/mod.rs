@@ -1,6 +1,7 @@
 //! `ptx cfg`: the control-flow graph of functions, to look at.
 
 mod dot;
+mod layout;
 mod model;
 mod svg;
 

@@ -1,29 +1,23 @@
-//! A picture as SVG. The library finds the places; what stands there is drawn here: text as in a listing, the same bytes
-//! every time.
+//! A control-flow graph as SVG.
 
 use std::fmt::Write as _;
 use std::io::Write;
 
 use anyhow::{Result, bail};
-use layout::core::base::Orientation;
-use layout::core::color::Color;
-use layout::core::format::{ClipHandle, RenderBackend};
-use layout::core::geometry::Point;
-use layout::core::style::{LineStyleKind, StyleAttr};
-use layout::std_shapes::shapes::{Arrow, Element, LineEndKind, ShapeKind};
-use layout::topo::layout::VisualGraph;
 
 use super::dot::{lines, shade};
-use super::model::Picture;
+use super::layout::{self, Arrow, Edge, Label, Layout, Size, TooLarge, layout};
+use super::model::{Node, Picture};
 
-/// Beyond this the layout takes too long, and nobody can look at it.
-const MOST_BLOCKS: usize = 1000;
-/// The size of letters, the width of one, and the distance of lines; in pixels.
-const SIZE: usize = 12;
-const WIDTH: f64 = 7.3;
-const LINE: f64 = 15.0;
-/// Between text and border.
-const MARGIN: f64 = 8.0;
+/// The width of a character and the distance of two lines of text, in pixels.
+const CHAR_WIDTH: f64 = 7.3;
+const LINE_HEIGHT: f64 = 15.0;
+/// The distance between the text and the border of a box.
+const PADDING: f64 = 8.0;
+/// The distance between the drawing and the border of the picture.
+const MARGIN: f64 = 10.0;
+/// How far the edge of a box to itself reaches to the right.
+const SELF_LOOP: f64 = 36.0;
 
 const HEAD: &str = "\
 <defs><marker id=\"head\" markerWidth=\"9\" markerHeight=\"8\" refX=\"8\" refY=\"4\" orient=\"auto-start-reverse\">\
@@ -31,73 +25,58 @@ const HEAD: &str = "\
 <style>
 text { font: 12px monospace; white-space: pre; }
 .guard { text-anchor: middle; }
-.behind { stroke: white; stroke-width: 5px; }
+.halo { stroke: white; stroke-width: 5px; }
 path { fill: none; stroke: black; }
 </style>
 ";
 
-/// Draws a function.
+/// Writes the graph of a function.
 pub(crate) fn svg(picture: &Picture, out: &mut impl Write) -> Result<()> {
-    if picture.blocks.len() > MOST_BLOCKS {
-        bail!(
-            "{} has {} blocks, too many for a picture: use --format dot",
-            picture.function,
-            picture.blocks.len()
-        );
-    }
-    let mut graph = VisualGraph::new(Orientation::TopToBottom);
-    let mut handles = Vec::new();
-    for node in &picture.blocks {
-        let lines = lines(node);
-        let width = lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
-        let size = Point::new(
-            width as f64 * WIDTH + 2.0 * MARGIN,
-            lines.len() as f64 * LINE + 2.0 * MARGIN,
-        );
-        let border = if node.exits { 3 } else { 1 };
-        let style = StyleAttr::new(Color::fast("black"), border, hex(shade(node)), 0, SIZE);
-        let shape = ShapeKind::new_box(&lines.join("\n"));
-        let element = Element::create(shape, style, Orientation::TopToBottom, size);
-        handles.push(graph.add_node(element));
-    }
-    for edge in &picture.edges {
-        let ends = (
-            handles.get(edge.from as usize),
-            handles.get(edge.to as usize),
-        );
-        if let (Some(&from), Some(&to)) = ends {
-            let line = if edge.kind == "unknown" {
-                LineStyleKind::Dashed
-            } else {
-                LineStyleKind::Normal
-            };
-            let arrow = Arrow {
-                start: LineEndKind::None,
-                end: LineEndKind::Arrow,
-                line_style: line,
-                text: edge.guard.clone().unwrap_or_default(),
-                ..Arrow::default()
-            };
-            graph.add_edge(arrow, from, to);
-        }
-    }
-    let mut canvas = Canvas::default();
-    graph.do_it(false, false, false, &mut canvas);
-    let (width, height) = (canvas.right + 10.0, canvas.bottom + 10.0);
+    let boxes: Vec<TextBox<'_>> = picture
+        .blocks
+        .iter()
+        .map(|b| TextBox::new(b, picture))
+        .collect();
+    let sizes: Vec<Size> = boxes.iter().map(TextBox::size).collect();
+    let edge = |e: &super::model::Arrow| Edge {
+        from: e.from as usize,
+        to: e.to as usize,
+        style: u8::from(e.kind == "unknown"),
+    };
+    let edges: Vec<Edge> = picture.edges.iter().map(edge).collect();
+    let layout = match layout(&sizes, &edges) {
+        Ok(layout) => layout,
+        Err(why) => bail!("{} {}: use --format dot", picture.function, limit(why)),
+    };
+    let drawing = Drawing {
+        picture,
+        boxes: &boxes,
+        layout: &layout,
+        out: String::new(),
+    };
+    let (width, height) = (layout.width + 2.0 * MARGIN, layout.height + 2.0 * MARGIN);
     writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\">\n<title>{}</title>\n{HEAD}{}{}</svg>",
+         viewBox=\"-{MARGIN} -{MARGIN} {width:.0} {height:.0}\">\n<title>{}</title>\n{HEAD}{}</svg>",
         escaped(&picture.function),
-        canvas.shapes,
-        canvas.guards
+        drawing.finish()
     )?;
     Ok(())
 }
 
-fn hex(text: &str) -> Option<Color> {
-    let value = u32::from_str_radix(text.strip_prefix('#')?, 16).ok()?;
-    Some(Color::new(value << 8 | 0xff))
+fn limit(why: TooLarge) -> String {
+    match why {
+        TooLarge::Boxes(n) => format!(
+            "has {n} blocks, more than the {} of a picture",
+            layout::MAX_BOXES
+        ),
+        TooLarge::Edges(n) => format!(
+            "has {n} edges, more than the {} of a picture",
+            layout::MAX_EDGES
+        ),
+        TooLarge::Bends => "has too many long edges for a picture".into(),
+    }
 }
 
 fn escaped(text: &str) -> String {
@@ -106,147 +85,160 @@ fn escaped(text: &str) -> String {
         .replace('>', "&gt;")
 }
 
-/// What was drawn so far.
-#[derive(Default)]
-struct Canvas {
-    shapes: String,
-    /// The labels of edges, which lie above everything.
-    guards: String,
-    /// The corner of the box that was drawn last, until its text comes.
-    corner: Option<(f64, f64)>,
-    right: f64,
-    bottom: f64,
+fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * CHAR_WIDTH
 }
 
-impl Canvas {
-    fn grow(&mut self, x: f64, y: f64) {
-        self.right = self.right.max(x);
-        self.bottom = self.bottom.max(y);
+/// A block as a box.
+struct TextBox<'a> {
+    node: &'a Node,
+    lines: Vec<String>,
+    width: f64,
+    /// The guard of the edge from the block to itself, if there is one.
+    self_loop: Option<&'a str>,
+}
+
+impl<'a> TextBox<'a> {
+    fn new(node: &'a Node, picture: &'a Picture) -> Self {
+        let lines = lines(node);
+        let text = lines.iter().map(|l| text_width(l)).fold(0.0, f64::max);
+        // The guards of all edges fit beside each other.
+        let out = edges_from(picture, node.id);
+        let guards = out.iter().filter_map(|e| e.guard.as_deref());
+        let guard = guards.map(|g| text_width(g) + 8.0).fold(4.0, f64::max);
+        let self_loop = out.iter().find(|e| e.to == node.id);
+        Self {
+            node,
+            lines,
+            width: (text + 2.0 * PADDING).max(guard * (out.len() + 1) as f64),
+            self_loop: self_loop.map(|e| e.guard.as_deref().unwrap_or("")),
+        }
     }
 
-    /// On white, so that it can be read above its line.
-    fn guard(&mut self, at: Point, text: &str) {
-        let half = text.chars().count() as f64 * WIDTH / 2.0;
-        let (x, y) = (at.x.max(half + 2.0), at.y + 4.0);
-        self.grow(x + half, y);
-        let text = escaped(text);
-        for class in ["guard behind", "guard"] {
-            let _ = writeln!(
-                self.guards,
-                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
-            );
+    fn height(&self) -> f64 {
+        self.lines.len() as f64 * LINE_HEIGHT + 2.0 * PADDING
+    }
+
+    /// With the edge to itself.
+    fn size(&self) -> Size {
+        let beside = self
+            .self_loop
+            .map_or(0.0, |guard| SELF_LOOP + text_width(guard));
+        Size {
+            width: self.width,
+            height: self.height(),
+            side: beside,
         }
     }
 }
 
-impl RenderBackend for Canvas {
-    fn draw_rect(
-        &mut self,
-        xy: Point,
-        size: Point,
-        look: &StyleAttr,
-        _: Option<String>,
-        _: Option<ClipHandle>,
-    ) {
-        self.grow(xy.x + size.x, xy.y + size.y);
-        self.corner = Some((xy.x, xy.y));
-        let fill = look.fill_color.unwrap_or_else(Color::transparent);
+/// The edges that leave a block; a graph has them in the order of the blocks.
+fn edges_from(graph: &Picture, block: u32) -> &[super::model::Arrow] {
+    let first = graph.edges.partition_point(|e| e.from < block);
+    let end = graph.edges.partition_point(|e| e.from <= block);
+    graph.edges.get(first..end).unwrap_or_default()
+}
+
+struct Drawing<'a> {
+    picture: &'a Picture,
+    boxes: &'a [TextBox<'a>],
+    layout: &'a Layout,
+    out: String,
+}
+
+impl Drawing<'_> {
+    fn finish(mut self) -> String {
+        for (block, &(center, top)) in self.boxes.iter().zip(&self.layout.tops) {
+            self.text_box(block, center - block.width / 2.0, top);
+        }
+        for line in &self.layout.lines {
+            self.line(line);
+        }
+        // Labels are above everything else.
+        for (edge, label) in self.picture.edges.iter().zip(&self.layout.labels) {
+            match (edge.guard.as_deref(), label) {
+                (Some(guard), Some(Label::Below(x, y))) => self.guard(*x, y + 16.0, guard),
+                (Some(guard), Some(Label::Above(x, y))) => self.guard(*x, y - 12.0, guard),
+                _ => {}
+            }
+        }
+        self.out
+    }
+
+    fn text_box(&mut self, block: &TextBox<'_>, left: f64, top: f64) {
+        let (width, height) = (block.width, block.height());
+        let border = if block.node.exits { 3 } else { 1 };
         let _ = writeln!(
-            self.shapes,
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" stroke=\"black\" \
-             stroke-width=\"{}\"/>",
-            xy.x,
-            xy.y,
-            size.x,
-            size.y,
-            fill.to_web_color(),
-            look.line_width
+            self.out,
+            "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{}\" stroke=\"black\" \
+             stroke-width=\"{border}\"/>",
+            shade(block.node)
         );
-    }
-
-    /// The text of the box that was just drawn, or a guard beside an edge.
-    fn draw_text(&mut self, at: Point, text: &str, _: &StyleAttr) {
-        let Some((x, mut y)) = self.corner.take() else {
-            self.guard(at, text);
-            return;
-        };
-        y += MARGIN - 3.0;
-        for line in text.lines() {
-            y += LINE;
-            let (x, line) = (x + MARGIN, escaped(line));
-            let _ = writeln!(self.shapes, "<text x=\"{x:.1}\" y=\"{y:.1}\">{line}</text>");
+        let mut y = top + PADDING - 3.0;
+        for line in &block.lines {
+            y += LINE_HEIGHT;
+            let (x, line) = (left + PADDING, escaped(line));
+            let _ = writeln!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{line}</text>");
+        }
+        if let Some(guard) = block.self_loop {
+            let (x, far) = (left + width, left + width + SELF_LOOP * 4.0 / 3.0);
+            let (from, to) = (top + height * 0.75, top + height * 0.25);
+            let _ = writeln!(
+                self.out,
+                "<path marker-end=\"url(#head)\" d=\"M {x:.1} {from:.1} C {far:.1} {from:.1}, {far:.1} {to:.1}, {x:.1} {to:.1}\"/>"
+            );
+            let x = x + SELF_LOOP + text_width(guard) / 2.0;
+            self.guard(x, top + height / 2.0 + 4.0, guard);
         }
     }
 
-    /// A path is a point with its control point, and then control points with their points. An edge that goes up has its
-    /// head at the start.
-    fn draw_arrow(
-        &mut self,
-        path: &[(Point, Point)],
-        dashed: bool,
-        head: (bool, bool),
-        _: &StyleAttr,
-        _: Option<String>,
-        _: &str,
-    ) {
-        let [(a, b), (c, d), rest @ ..] = path else {
-            return;
-        };
-        for (p, q) in path {
-            self.grow(p.x.max(q.x), p.y.max(q.y));
-        }
-        let dash = if dashed {
+    fn line(&mut self, line: &layout::Line) {
+        let is_unknown = self
+            .picture
+            .edges
+            .get(line.edge)
+            .is_some_and(|e| e.kind == "unknown");
+        let dash = if is_unknown {
             " stroke-dasharray=\"5\""
         } else {
             ""
         };
-        let start = if head.0 {
-            " marker-start=\"url(#head)\""
-        } else {
-            ""
+        let head = match line.arrow {
+            Arrow::None => "",
+            Arrow::Top => " marker-start=\"url(#head)\"",
+            Arrow::Bottom => " marker-end=\"url(#head)\"",
         };
-        let end = if head.1 {
-            " marker-end=\"url(#head)\""
-        } else {
-            ""
-        };
-        let _ = write!(self.shapes, "<path{dash}{start}{end} d=\"M {:.1} ", a.x);
-        match rest {
-            // From a block to itself: the library's line runs back on itself.
-            [(_, last)] if (last.x, last.y) == (a.x, a.y) => {
-                let far = if d.x < a.x { a.x - 40.0 } else { a.x + 40.0 };
-                let _ = write!(
-                    self.shapes,
-                    "{:.1} C {far:.1} {:.1}, {far:.1} {:.1}, {:.1} {:.1}",
-                    a.y - 8.0,
-                    a.y - 24.0,
-                    a.y + 24.0,
-                    a.x,
-                    a.y + 8.0
-                );
-            }
-            _ => {
-                let _ = write!(
-                    self.shapes,
-                    "{:.1} C {:.1} {:.1}, {:.1} {:.1}, {:.1} {:.1}",
-                    a.y, b.x, b.y, c.x, c.y, d.x, d.y
-                );
-                for (p, q) in rest {
-                    let _ = write!(
-                        self.shapes,
-                        " S {:.1} {:.1}, {:.1} {:.1}",
-                        p.x, p.y, q.x, q.y
-                    );
+        let _ = write!(self.out, "<path{dash}{head} d=\"");
+        let mut before: Option<layout::Waypoint> = None;
+        for point in &line.waypoints {
+            let (x, top, bottom) = (point.x, point.top, point.bottom);
+            let _ = match before {
+                None => write!(self.out, "M {x:.1} {top:.1}"),
+                Some(from) => {
+                    let middle = (from.bottom + top) / 2.0;
+                    write!(
+                        self.out,
+                        " C {:.1} {middle:.1}, {x:.1} {middle:.1}, {x:.1} {top:.1}",
+                        from.x
+                    )
                 }
+            };
+            if bottom > top {
+                let _ = write!(self.out, " V {bottom:.1}");
             }
+            before = Some(*point);
         }
-        self.shapes += "\"/>\n";
+        self.out += "\"/>\n";
     }
 
-    // Nothing of what is drawn here is made of these.
-    fn draw_line(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
-    fn draw_circle(&mut self, _: Point, _: Point, _: &StyleAttr, _: Option<String>) {}
-    fn create_clip(&mut self, _: Point, _: Point, _: usize) -> ClipHandle {
-        0
+    /// The guard of an edge, with a white halo so that it can be read on a line.
+    fn guard(&mut self, x: f64, y: f64, text: &str) {
+        let text = escaped(text);
+        for class in ["guard halo", "guard"] {
+            let _ = writeln!(
+                self.out,
+                "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
+            );
+        }
     }
 }
