@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recomputes what `ptx analyze --json --insts` says, knowing nothing of the program that said it.
+"""Recomputes what `ptxkit analyze --json --insts` says, knowing nothing of the program that said it.
 
 From the JSON alone: what blocks use, kill and define, what is live, dominators, post-dominators, loops. From the text,
 by a reader of its own: where blocks begin and end, their successors, and for instructions whose operands follow the

@@ -11,10 +11,10 @@ use crate::output::Status;
 
 const EXAMPLES: &str = "\
 Examples:
-  ptx check kernel.ptx                 every mistake, with a picture of its place
-  ptx check --format short build/      one line a mistake, for a whole folder
-  nvcc -ptx -o - a.cu | ptx fmt -      canonical style, from standard input
-  ptx stats --json *.ptx               what the files are made of
+  ptxkit check kernel.ptx                 every mistake, with a picture of its place
+  ptxkit check --format short build/      one line a mistake, for a whole folder
+  nvcc -ptx -o - a.cu | ptxkit fmt -      canonical style, from standard input
+  ptxkit stats --json *.ptx               what the files are made of
 
 A folder stands for every .ptx file below it; `-` stands for standard input.
 
@@ -22,7 +22,7 @@ Exit status: 0 all well, 1 something was found, 2 the command line is wrong or a
 
 /// Reads, checks, formats and measures PTX, the assembly language of NVIDIA GPUs.
 #[derive(Debug, Parser)]
-#[command(name = "ptx", version, after_help = EXAMPLES)]
+#[command(name = "ptxkit", version, after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

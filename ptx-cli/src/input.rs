@@ -136,7 +136,7 @@ fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
 }
 
 fn unreadable(name: &str, error: &io::Error, status: &mut Status) {
-    output::note(format_args!("ptx: {}: {error}", clean(name)));
+    output::note(format_args!("ptxkit: {}: {error}", clean(name)));
     status.worsen(Status::UsageError);
 }
 

@@ -1,4 +1,4 @@
-//! The program `ptx`: reads, checks, formats and measures PTX files.
+//! The program `ptxkit`: reads, checks, formats and measures PTX files.
 
 mod cli;
 mod commands;
@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use peakmem_alloc::{INSTRUMENTED_SYSTEM, PeakMemAlloc};
 
-/// Counts what is allocated, for `ptx parse --timing`.
+/// Counts what is allocated, for `ptxkit parse --timing`.
 #[global_allocator]
 static ALLOCATOR: &PeakMemAlloc<System> = &INSTRUMENTED_SYSTEM;
 

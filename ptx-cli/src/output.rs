@@ -87,7 +87,7 @@ pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
         Ok(Status::UsageError) => ExitCode::from(2),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            note(format_args!("ptx: {error:#}"));
+            note(format_args!("ptxkit: {error:#}"));
             ExitCode::from(2)
         }
     }

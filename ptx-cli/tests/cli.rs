@@ -44,7 +44,7 @@ mod support {
     }
 
     pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ptx"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
         command.args(arguments).stdin(Stdio::null());
         command
     }
@@ -258,7 +258,7 @@ fn a_missing_file_does_not_hide_the_others() {
         BAD.as_bytes(),
     );
     assert!(run.out.starts_with("<stdin>:6:5: "));
-    assert!(run.err.starts_with("ptx: no/such.ptx: "), "{}", run.err);
+    assert!(run.err.starts_with("ptxkit: no/such.ptx: "), "{}", run.err);
     assert_eq!(run.err.lines().count(), 1);
     assert_eq!(run.status, 2);
     for verb in ["fmt", "parse", "stats", "roundtrip", "tokens"] {
@@ -294,7 +294,7 @@ fn help_and_version() {
     expect(
         &run,
         0,
-        concat!("ptx ", env!("CARGO_PKG_VERSION"), "\n"),
+        concat!("ptxkit ", env!("CARGO_PKG_VERSION"), "\n"),
         "",
     );
     assert!(ptx(&["--help"]).out.contains("Examples:"));
@@ -616,7 +616,7 @@ fn instructions_are_explained() {
         &ptx(&["explain", "wgmma.mma_asnyc"]),
         2,
         "",
-        "ptx: `.mma_asnyc` is no modifier of PTX; the nearest is `.mma_async`\n",
+        "ptxkit: `.mma_asnyc` is no modifier of PTX; the nearest is `.mma_async`\n",
     );
 }
 

@@ -67,7 +67,7 @@ fn every_key_is_described() {
         } else {
             &files[..]
         };
-        let output = Command::new(env!("CARGO_BIN_EXE_ptx"))
+        let output = Command::new(env!("CARGO_BIN_EXE_ptxkit"))
             .args(command)
             .args(files)
             .output()

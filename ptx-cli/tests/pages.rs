@@ -31,7 +31,7 @@ mod pages {
     fn check(code: &str, name: &str, text: &str) -> Vec<String> {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{code}-{name}.ptx"));
         fs::write(&file, text).unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ptx"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
         command.args(["check", "--format", "short"]).arg(&file);
         if code.starts_with("PTX07") {
             command.args(["--warn", "unused"]);

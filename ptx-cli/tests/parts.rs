@@ -1,4 +1,4 @@
-//! `ptx extract` and `ptx link`: parts of files, and files put together.
+//! `ptxkit extract` and `ptxkit link`: parts of files, and files put together.
 #![allow(missing_docs)]
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ fn folder(test: &str) -> PathBuf {
 
 /// Exit status, standard output, standard error.
 fn ptx(folder: &PathBuf, arguments: &[&str], input: &str) -> (i32, String, String) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ptx"))
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ptxkit"))
         .args(arguments)
         .current_dir(folder)
         .stdin(Stdio::piped())

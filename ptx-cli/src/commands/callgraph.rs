@@ -1,4 +1,4 @@
-//! `ptx callgraph`: which functions call which.
+//! `ptxkit callgraph`: which functions call which.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -20,8 +20,8 @@ use crate::render::SCHEMA;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx callgraph kernel.ptx | dot -Tsvg > calls.svg
-  ptx callgraph --format json kernel.ptx")]
+  ptxkit callgraph kernel.ptx | dot -Tsvg > calls.svg
+  ptxkit callgraph --format json kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptx check`: everything that is wrong with the text of a file.
+//! `ptxkit check`: everything that is wrong with the text of a file.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use crate::render::{Painter, Report, counted, tally};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx check kernel.ptx
-  ptx check --format short --max-errors 10 build/
-  ptx check --format json - < kernel.ptx")]
+  ptxkit check kernel.ptx
+  ptxkit check --format short --max-errors 10 build/
+  ptxkit check --format json - < kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptx clean`: what a module does not need goes, what it says in a roundabout way is said plainly.
+//! `ptxkit clean`: what a module does not need goes, what it says in a roundabout way is said plainly.
 
 use std::io::Write;
 
@@ -17,9 +17,9 @@ use crate::render::clean;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx clean kernel.ptx > cleaned.ptx
-  ptx clean --dead --copies kernel.ptx | ptx check -
-  ptx clean --explain kernel.ptx          what would change, and why")]
+  ptxkit clean kernel.ptx > cleaned.ptx
+  ptxkit clean --dead --copies kernel.ptx | ptxkit check -
+  ptxkit clean --explain kernel.ptx          what would change, and why")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptx explain`: what a code stands for, what an instruction takes.
+//! `ptxkit explain`: what a code stands for, what an instruction takes.
 
 mod form;
 mod instruction;
@@ -18,10 +18,10 @@ use crate::render::clean;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx explain PTX0104
-  ptx explain cp.async.bulk
-  ptx explain add.rn.ftz.f32
-  ptx explain")]
+  ptxkit explain PTX0104
+  ptxkit explain cp.async.bulk
+  ptxkit explain add.rn.ftz.f32
+  ptxkit explain")]
 pub(crate) struct Args {
     /// A code such as PTX0104 (ptx0104, 0104 and 104 will do), or an instruction
     #[arg(value_name = "CODE|INSTRUCTION")]
@@ -50,11 +50,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let text = clean(text);
     match number.and_then(nearest) {
         Some(code) => output::note(format_args!(
-            "ptx: there is no code {text}; the nearest is {code}: {}",
+            "ptxkit: there is no code {text}; the nearest is {code}: {}",
             code.title()
         )),
         None => output::note(format_args!(
-            "ptx: {text} is no code; one looks like PTX0104, and `ptx explain` lists all"
+            "ptxkit: {text} is no code; one looks like PTX0104, and `ptxkit explain` lists all"
         )),
     }
     Ok(Status::UsageError)

@@ -1,4 +1,4 @@
-//! `ptx extract`: some functions of a file with all they need, or the rest of it.
+//! `ptxkit extract`: some functions of a file with all they need, or the rest of it.
 
 use std::io::Write;
 
@@ -17,13 +17,13 @@ use crate::output::{self, Status};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx extract --kernel axpy library.ptx > axpy.ptx
-  ptx extract --kernel axpy --kernel dot library.ptx
+  ptxkit extract --kernel axpy library.ptx > axpy.ptx
+  ptxkit extract --kernel axpy --kernel dot library.ptx
 
-In two parts that `ptx link` puts together again:
-  ptx extract --kernel axpy --linkable library.ptx > part.ptx
-  ptx extract --kernel axpy --rest library.ptx > rest.ptx
-  ptx link part.ptx rest.ptx > library.ptx")]
+In two parts that `ptxkit link` puts together again:
+  ptxkit extract --kernel axpy --linkable library.ptx > part.ptx
+  ptxkit extract --kernel axpy --rest library.ptx > rest.ptx
+  ptxkit link part.ptx rest.ptx > library.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
                 Ok(Status::Ok)
             }
             Err(error) => {
-                output::note(format_args!("ptx: {}: {error}", read.source.name));
+                output::note(format_args!("ptxkit: {}: {error}", read.source.name));
                 Ok(Status::UsageError)
             }
         }
@@ -73,7 +73,7 @@ fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {
     if !split.exported.is_empty() {
         let names = split.exported.join(" --hide ");
         output::note(format_args!(
-            "ptx: made visible: after linking, take it back with --hide {names}"
+            "ptxkit: made visible: after linking, take it back with --hide {names}"
         ));
     }
     Ok(split.part)

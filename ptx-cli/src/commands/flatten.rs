@@ -1,4 +1,4 @@
-//! `ptx flatten`.
+//! `ptxkit flatten`.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ use crate::output::Status;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx flatten kernel.ptx | ptx renumber - > flat.ptx")]
+  ptxkit flatten kernel.ptx | ptxkit renumber - > flat.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptx fmt`: the canonical style.
+//! `ptxkit fmt`: the canonical style.
 
 use std::fs;
 use std::io::Write;
@@ -19,9 +19,9 @@ use crate::render::Report;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx fmt kernel.ptx > pretty.ptx
-  ptx fmt --check build/
-  ptx fmt --write --indent 4 kernel.ptx")]
+  ptxkit fmt kernel.ptx > pretty.ptx
+  ptxkit fmt --check build/
+  ptxkit fmt --write --indent 4 kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
@@ -132,7 +132,7 @@ impl Formatted {
                 match source.path.filter(|_| args.write) {
                     Some(path) if *text != *source.bytes => {
                         if let Err(error) = fs::write(&path, text) {
-                            output::note(format_args!("ptx: {}: {error}", source.name));
+                            output::note(format_args!("ptxkit: {}: {error}", source.name));
                             return Ok(Status::UsageError);
                         }
                     }

@@ -1,4 +1,4 @@
-//! `ptx instrument`: a bounds check or a trace at every access to memory.
+//! `ptxkit instrument`: a bounds check or a trace at every access to memory.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -24,9 +24,9 @@ use crate::output::{self, Out, Status};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx instrument --probe bounds --low 0x7f0000000000 --high 0x7f0040000000 kernel.ptx > checked.ptx
-  ptx instrument --probe trace --space global --sites places.tsv kernel.ptx > traced.ptx
-  nvcc -ptx -o - a.cu | ptx instrument --probe trace --records 1000000 - > traced.ptx")]
+  ptxkit instrument --probe bounds --low 0x7f0000000000 --high 0x7f0040000000 kernel.ptx > checked.ptx
+  ptxkit instrument --probe trace --space global --sites places.tsv kernel.ptx > traced.ptx
+  nvcc -ptx -o - a.cu | ptxkit instrument --probe trace --records 1000000 - > traced.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

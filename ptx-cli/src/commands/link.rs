@@ -1,4 +1,4 @@
-//! `ptx link`: one module from several.
+//! `ptxkit link`: one module from several.
 
 use std::fs;
 use std::io::Write;
@@ -20,9 +20,9 @@ use crate::render::clean;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx link kernel.ptx library.ptx > whole.ptx
-  ptx link -o whole.ptx parts/
-  ptx link --hide helper kernel.ptx library.ptx")]
+  ptxkit link kernel.ptx library.ptx > whole.ptx
+  ptxkit link -o whole.ptx parts/
+  ptxkit link --hide helper kernel.ptx library.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptx minify`.
+//! `ptxkit minify`.
 
 use anyhow::Result;
 use ptx_transform::Minify;
@@ -10,13 +10,13 @@ use crate::output::{self, Status};
 /// Write files as small as they can be
 ///
 /// White space, comments and the names of registers, labels, parameters and variables of functions change, and registers that
-/// nothing mentions go; the machine code stays. Debug information stays as well: `ptx strip` takes it away before. The sizes
+/// nothing mentions go; the machine code stays. Debug information stays as well: `ptxkit strip` takes it away before. The sizes
 /// go to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx minify kernel.ptx > small.ptx
-  ptx strip kernel.ptx | ptx minify --symbols --dead - > smallest.ptx")]
+  ptxkit minify kernel.ptx > small.ptx
+  ptxkit strip kernel.ptx | ptxkit minify --symbols --dead - > smallest.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

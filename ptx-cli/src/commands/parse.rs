@@ -1,4 +1,4 @@
-//! `ptx parse`: what a file holds, in one line, and how fast it is read.
+//! `ptxkit parse`: what a file holds, in one line, and how fast it is read.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -19,8 +19,8 @@ use crate::render::{counted, tally};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx parse kernel.ptx
-  ptx parse --timing corpus/
+  ptxkit parse kernel.ptx
+  ptxkit parse --timing corpus/
 
 --timing measures reading alone, neither fetching the file nor printing: the best of several runs,
 one file at a time. The peak is what reading allocates at its height, beside the source itself.")]

@@ -1,4 +1,4 @@
-//! `ptx rename`.
+//! `ptxkit rename`.
 
 use anyhow::{Result, bail};
 use ptx_ir::{LineIndex, Module};
@@ -16,9 +16,9 @@ use crate::output::Status;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx rename old_kernel=new_kernel kernel.ptx
-  ptx rename --function k %r=%count a=b b=a kernel.ptx
-  ptx rename --prefix mylib_ kernel.ptx")]
+  ptxkit rename old_kernel=new_kernel kernel.ptx
+  ptxkit rename --function k %r=%count a=b b=a kernel.ptx
+  ptxkit rename --prefix mylib_ kernel.ptx")]
 pub(crate) struct Args {
     /// New names, then the file (`-` for standard input)
     #[arg(required = true, value_name = "OLD=NEW… FILE")]

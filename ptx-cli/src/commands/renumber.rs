@@ -1,4 +1,4 @@
-//! `ptx renumber`.
+//! `ptxkit renumber`.
 
 use anyhow::Result;
 
@@ -13,7 +13,7 @@ use crate::output::Status;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx renumber kernel.ptx > dense.ptx")]
+  ptxkit renumber kernel.ptx > dense.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

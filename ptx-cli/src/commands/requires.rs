@@ -1,4 +1,4 @@
-//! `ptx requires`: which targets and versions a file needs, and what in it asks for them.
+//! `ptxkit requires`: which targets and versions a file needs, and what in it asks for them.
 
 use std::io::Write;
 
@@ -21,9 +21,9 @@ use crate::render::SCHEMA;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx requires kernel.ptx
-  ptx requires --target sm_80 kernel.ptx    what keeps it from running there
-  ptx requires --json build/")]
+  ptxkit requires kernel.ptx
+  ptxkit requires --target sm_80 kernel.ptx    what keeps it from running there
+  ptxkit requires --json build/")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

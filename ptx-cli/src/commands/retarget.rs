@@ -1,4 +1,4 @@
-//! `ptx retarget`: another target and version in the header, and not a byte besides.
+//! `ptxkit retarget`: another target and version in the header, and not a byte besides.
 
 use std::io::Write;
 
@@ -18,8 +18,8 @@ use crate::output::{Out, Status};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx retarget --target sm_90a kernel.ptx > hopper.ptx
-  ptx retarget --target sm_80 --ptx-version lowest kernel.ptx")]
+  ptxkit retarget --target sm_90a kernel.ptx > hopper.ptx
+  ptxkit retarget --target sm_80 --ptx-version lowest kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

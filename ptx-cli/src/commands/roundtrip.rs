@@ -1,4 +1,4 @@
-//! `ptx roundtrip`: whether reading and printing loses anything.
+//! `ptxkit roundtrip`: whether reading and printing loses anything.
 
 use std::io::Write;
 
@@ -17,8 +17,8 @@ use crate::render::{Report, clean, counted, tally};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx roundtrip corpus/
-  ptx roundtrip kernel.ptx")]
+  ptxkit roundtrip corpus/
+  ptxkit roundtrip kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptx stats`: what files are made of.
+//! `ptxkit stats`: what files are made of.
 
 mod count;
 mod functions;
@@ -21,8 +21,8 @@ use count::Stats;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx stats kernel.ptx
-  ptx stats --mnemonics --json build/")]
+  ptxkit stats kernel.ptx
+  ptxkit stats --mnemonics --json build/")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

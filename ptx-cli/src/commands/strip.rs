@@ -1,4 +1,4 @@
-//! `ptx strip`.
+//! `ptxkit strip`.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ use crate::output::Status;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx strip kernel.ptx > bare.ptx")]
+  ptxkit strip kernel.ptx > bare.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

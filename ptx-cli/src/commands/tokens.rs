@@ -1,4 +1,4 @@
-//! `ptx tokens`: the lexer's view of a file.
+//! `ptxkit tokens`: the lexer's view of a file.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -19,8 +19,8 @@ use crate::render::{JsonSpan, SCHEMA};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx tokens kernel.ptx
-  echo 'add.s32 %r1, %r2, 1;' | ptx tokens --json -")]
+  ptxkit tokens kernel.ptx
+  echo 'add.s32 %r1, %r2, 1;' | ptxkit tokens --json -")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

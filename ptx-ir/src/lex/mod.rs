@@ -71,7 +71,7 @@ impl TokenKind {
         )
     }
 
-    /// A stable lower-case name, as in the output of `ptx tokens`.
+    /// A stable lower-case name, as in the output of `ptxkit tokens`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Whitespace => "whitespace",

@@ -15,7 +15,7 @@ use super::text::columns;
 const INTRODUCTION: &str = "\
 # The instructions of PTX
 
-Every instruction of chapter 9.7 of the manual, as the tables of `ptx-isa` know it. `ptx explain` says the same of one
+Every instruction of chapter 9.7 of the manual, as the tables of `ptx-isa` know it. `ptxkit explain` says the same of one
 instruction, and of a mnemonic only what concerns it.
 
 In the syntax, braces hold what may be left out, and a word that stands for others is listed below it. A line that does

@@ -1,4 +1,4 @@
-//! `ptx analyze`: what every function does, for programs to read.
+//! `ptxkit analyze`: what every function does, for programs to read.
 
 mod json;
 mod register_names;
@@ -17,9 +17,9 @@ use crate::output::{Out, Status};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx analyze kernel.ptx                a line for each function
-  ptx analyze --json kernel.ptx         blocks with what is live in them
-  ptx analyze --json --insts build/     and what each instruction reads and writes")]
+  ptxkit analyze kernel.ptx                a line for each function
+  ptxkit analyze --json kernel.ptx         blocks with what is live in them
+  ptxkit analyze --json --insts build/     and what each instruction reads and writes")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -1,4 +1,4 @@
-//! `ptx cfg`: the control-flow graph of functions, to look at.
+//! `ptxkit cfg`: the control-flow graph of functions, to look at.
 
 mod dot;
 mod layout;
@@ -22,9 +22,9 @@ use model::Picture;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptx cfg kernel.ptx --function main --format svg > main.svg
-  ptx cfg kernel.ptx | dot -Tpdf > all.pdf
-  ptx cfg --format mermaid kernel.ptx")]
+  ptxkit cfg kernel.ptx --function main --format svg > main.svg
+  ptxkit cfg kernel.ptx | dot -Tpdf > all.pdf
+  ptxkit cfg --format mermaid kernel.ptx")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,

@@ -18,7 +18,7 @@ pub(super) fn explain(out: &mut Out, text: &str) -> Result<Status> {
             Ok(Status::Ok)
         }
         Err(message) => {
-            output::note(format_args!("ptx: {}", clean(&message)));
+            output::note(format_args!("ptxkit: {}", clean(&message)));
             Ok(Status::UsageError)
         }
     }
@@ -59,7 +59,7 @@ fn answer(out: &mut impl Write, text: &str) -> Result<Result<(), String>> {
     let found = forms(instruction, rest);
     if found.is_empty() {
         return Ok(Err(format!(
-            "`{}` has no form with {}; `ptx explain {0}` shows its forms",
+            "`{}` has no form with {}; `ptxkit explain {0}` shows its forms",
             instruction.name(),
             list(rest)
         )));
@@ -187,7 +187,7 @@ mod tests {
             ),
             (
                 "add.row",
-                "`add` has no form with `.row`; `ptx explain add` shows its forms",
+                "`add` has no form with `.row`; `ptxkit explain add` shows its forms",
             ),
             ("", "`` is no instruction of PTX"),
         ] {

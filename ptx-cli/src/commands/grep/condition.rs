@@ -244,7 +244,7 @@ impl<'a> Reader<'a> {
         let number = named(NUMBERS, name);
         let word = named(WORDS, name);
         if number.is_none() && word.is_none() {
-            return Err(format!("`{name}` is no fact; see `ptx grep --help`"));
+            return Err(format!("`{name}` is no fact; see `ptxkit grep --help`"));
         }
         let order = ORDERS
             .iter()

@@ -1,4 +1,4 @@
-//! `ptx grep`: instructions by mnemonic and by what they do.
+//! `ptxkit grep`: instructions by mnemonic and by what they do.
 
 mod condition;
 mod glob;
@@ -26,8 +26,8 @@ A condition has comparisons and names of facts, joined by `&&`, `||`, `!` and pa
   guarded, memory, atomic, volatile, barrier, fence, control, call, side_effects, known
 
 Examples:
-  ptx grep 'ld.global*' --where 'bytes>=8 && !guarded' kernel.ptx
-  ptx grep '*' --where 'atomic && space==shared' --json build/
+  ptxkit grep 'ld.global*' --where 'bytes>=8 && !guarded' kernel.ptx
+  ptxkit grep '*' --where 'atomic && space==shared' --json build/
 
 Exit status: 0 something was found, 1 nothing, 2 the command line is wrong or a file cannot be read.")]
 pub(crate) struct Args {
