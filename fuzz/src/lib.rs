@@ -12,7 +12,7 @@ mod check;
 #[path = "../../ptx-print/tests/common/mutate.rs"]
 mod mutate;
 
-/// Longer texts are cut: depth and size have tests of their own.
+/// Longer texts are truncated: other tests check depth and size.
 const MOST: usize = 1 << 16;
 
 fn cut(text: &[u8]) -> &[u8] {
@@ -67,7 +67,7 @@ pub fn saved(name: &str) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
 }
 
 /// Damages the saved texts and runs the target on the result until the time is over; gives how
-/// many texts were tried. The text at work stands in `current`, should the target not return.
+/// many texts were tried. `current` contains the current text, in case the target does not return.
 pub fn run(
     target: Target,
     seeds: &[Vec<u8>],

@@ -39,7 +39,7 @@ pub enum Argument {
     U64(u64),
     /// An `.f32`.
     F32(f32),
-    /// A tensor map of a buffer of its own with this content.
+    /// A tensor map of a new buffer with these contents.
     Tensor(Vec<u8>, Tensor),
 }
 

@@ -1,6 +1,6 @@
-//! `cargo xtask api [--check]`: what the library crates show to those who use them, as lists under `api/`.
+//! `cargo xtask api [--check]`: the public items of the libraries, as lists in `api/`.
 //!
-//! A change of a list is a change of the interface: it stands in the diff of the commit that makes it. Lines that go, or
+//! A change of a list is a change of the interface: it is visible in the diff of the commit that makes it. Lines that go, or
 //! become others, break users and want a new minor version before 1.0, a new major one after it.
 
 use std::fs;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
     if gone + new > 0 {
         bail!(
-            "{gone} lines are gone, which breaks users, and {new} are new: `cargo xtask api` writes the lists anew"
+            "{gone} lines were removed, which breaks users, and {new} are new: `cargo xtask api` rewrites the lists"
         );
     }
     Ok(())
@@ -63,7 +63,7 @@ fn list(root: &Path, name: &str) -> Result<String> {
         .omit_auto_trait_impls(true)
         .omit_auto_derived_impls(true)
         .build()
-        .with_context(|| format!("the description of {name} is not understood"))?;
+        .with_context(|| format!("the rustdoc JSON of {name} is in an unknown format"))?;
     Ok(api.items().map(|item| format!("{item}\n")).collect())
 }
 

@@ -36,7 +36,7 @@ impl<'a> Page<'a> {
         Some(page)
     }
 
-    /// What stands under a heading.
+    /// The text under a heading.
     pub(crate) fn section(&self, heading: &str) -> Option<&'a str> {
         let (_, rest) = self.text.split_once(&format!("\n## {heading}\n"))?;
         Some(rest.split("\n## ").next().unwrap_or(rest).trim())

@@ -1,4 +1,4 @@
-//! The real assembler on the same texts: it reads and checks them and makes no code.
+//! ptxas on the same texts: it parses and checks them and generates no code.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::assembler::{Assemblers, Job};
 /// Next to nothing: what remains is the start of the process.
 const EMPTY: &[u8] = b".version 8.0\n.target sm_80\n.address_size 64\n";
 
-/// Times the assembler on one text; none where it refuses it.
+/// Times ptxas on one text; `None` if it refuses it.
 pub(crate) fn time(
     assemblers: &Assemblers,
     text: &[u8],

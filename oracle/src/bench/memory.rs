@@ -1,4 +1,4 @@
-//! What reading allocates. Counting slows an allocator down, so that a program of its own does it:
+//! What reading allocates. Counting slows an allocator down, so a separate program does it:
 //! the bench `memory` of ptx-print.
 
 use std::path::{Path, PathBuf};

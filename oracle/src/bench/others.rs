@@ -1,4 +1,4 @@
-//! Other crates that read PTX, in a program and a workspace of their own (`bench-others`): building
+//! Other crates that read PTX, in a separate program and workspace (`bench-others`): building
 //! the toolkit does not build them.
 
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ pub(crate) const CRATES: [&str; 2] = ["ptx-syntax", "singe-ptx"];
 pub(crate) struct Others(PathBuf);
 
 impl Others {
-    /// Builds the program; says so where cargo cannot.
+    /// Builds the program; prints a warning on failure.
     pub(crate) fn build(root: &Path, target: &Path) -> Option<Self> {
         println!("building bench-others (a few minutes the first time) …");
         let status = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
@@ -36,7 +36,7 @@ impl Others {
         None
     }
 
-    /// Times one crate on one file: its figures, or what is to be said instead.
+    /// Times one crate on one file: its figures, or a message.
     pub(crate) fn time(&self, name: &str, file: &Path, budget: Duration) -> Result<Timing, String> {
         let output = Command::new(&self.0)
             .arg(name)

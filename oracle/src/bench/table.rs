@@ -37,11 +37,11 @@ impl Table {
         for row in &self.rows {
             let mut line = String::new();
             for (i, cell) in row.iter().enumerate() {
-                let room = widths[i].saturating_sub(cell.chars().count());
-                let room = " ".repeat(room);
+                let padding = widths[i].saturating_sub(cell.chars().count());
+                let padding = " ".repeat(padding);
                 match i {
-                    0 => line += &format!("{cell}{room}"),
-                    _ => line += &format!("  {room}{cell}"),
+                    0 => line += &format!("{cell}{padding}"),
+                    _ => line += &format!("  {padding}{cell}"),
                 }
             }
             println!("{}", line.trim_end());

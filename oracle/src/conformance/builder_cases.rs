@@ -1,4 +1,4 @@
-//! The cases through `ptx-build`: what the assembler accepts, the builder makes, and prints the same.
+//! The cases through `ptx-build`: the builder accepts what ptxas accepts, and prints the same.
 
 use std::collections::BTreeMap;
 
@@ -249,15 +249,16 @@ mod tests {
         match m.finish() {
             Ok(module) => {
                 let text = words(&ptx_print::canonical(&module, &ptx_print::Style::default()));
-                // Long statements stand on several lines.
-                let blanks = |s: &str| s.split_whitespace().collect::<String>();
-                let lines: HashSet<String> = text.split_inclusive(';').map(blanks).collect();
+                // Long statements have several lines.
+                let without_whitespace = |s: &str| s.split_whitespace().collect::<String>();
+                let lines: HashSet<String> =
+                    text.split_inclusive(';').map(without_whitespace).collect();
                 for line in wanted {
-                    // Tables have names of their own.
+                    // Tables have generated names.
                     let named = ["L0", "L1", "branches", "calls_", "proto_"]
                         .iter()
                         .any(|n| line.contains(n));
-                    if !named && !lines.contains(&blanks(&line)) {
+                    if !named && !lines.contains(&without_whitespace(&line)) {
                         wrong.push(format!("{target}: not printed: {line}"));
                     }
                 }

@@ -1,4 +1,4 @@
-//! A case: one instruction, how it was made, and in which kind of module it stands.
+//! A case: one instruction, how it was generated, and the kind of module around it.
 
 use std::fmt;
 

@@ -10,7 +10,7 @@ use super::operand_gen::fill;
 
 /// How many rows a form gets beyond those that show something new alone.
 const MOST_PAIRS: usize = 36;
-/// How often the other slots are filled anew for what has to be shown.
+/// How often the other slots are filled again for one goal.
 const TRIES: usize = 60;
 const TRIES_FOR_A_PAIR: usize = 8;
 /// How many pairs of alternatives are tried.
@@ -98,7 +98,7 @@ pub(crate) fn breaking(
     cases
 }
 
-/// Whether a rule says that something is wrong wherever it stands.
+/// Whether a rule forbids something on every version and target.
 pub(crate) fn forbids(rule: &Rule) -> bool {
     use RuleKind::{AtMostOne, Deny, Ordered, Require};
     matches!(

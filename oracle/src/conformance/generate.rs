@@ -1,4 +1,4 @@
-//! All cases: for each form rows that cover it, for each row a few near misses.
+//! All cases: for each form rows that cover it, for each row a few mutations.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::mutations::near;
 /// The same cases for the same seed and table. The second: forms for which no case was found.
 pub(crate) fn generate(seed: u64) -> (Vec<Case>, Vec<(&'static Instruction, &'static Form)>) {
     let mut seen = HashSet::new();
-    let (mut cases, mut barren) = (Vec::new(), Vec::new());
+    let (mut cases, mut uncovered) = (Vec::new(), Vec::new());
     for instruction in Instruction::ALL {
         for (i, &form) in instruction.forms().iter().enumerate() {
             // A change of one form leaves the cases of the others alone.
@@ -21,7 +21,7 @@ pub(crate) fn generate(seed: u64) -> (Vec<Case>, Vec<(&'static Instruction, &'st
             let mut rng = Rng::with_seed(own);
             let valid = cover(instruction, form, &mut rng);
             if valid.is_empty() {
-                barren.push((instruction, form));
+                uncovered.push((instruction, form));
             }
             let mut new: Vec<Case> = Vec::new();
             for case in valid {
@@ -34,5 +34,5 @@ pub(crate) fn generate(seed: u64) -> (Vec<Case>, Vec<(&'static Instruction, &'st
             cases.extend(new.into_iter().filter(|c| seen.insert(c.to_string())));
         }
     }
-    (cases, barren)
+    (cases, uncovered)
 }

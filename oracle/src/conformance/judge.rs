@@ -115,7 +115,7 @@ fn set(answers: &mut [Answer], at: usize, answer: Answer) {
 
 /// The first error of each case, and whether every error is that of a case.
 fn errors(module: &Module, output: &str, count: usize) -> (BTreeMap<usize, Answer>, bool) {
-    // Without its last line the assembler broke down.
+    // Without this last line ptxas crashed.
     let (mut out, mut placed) = (BTreeMap::new(), output.contains(THE_END));
     for line in output.lines().filter(|l| !l.ends_with(THE_END)) {
         let Some((place, message)) = line.split_once(" : ") else {

@@ -264,7 +264,7 @@ impl Replacements<'_> {
         let own = self.register_type();
         let same_width = |t: &ScalarType| own.is_none_or(|o| o.bits() == t.bits() && *t != o);
         let alike: Vec<_> = types.iter().copied().filter(same_width).collect();
-        for (kind, types) in [("register so wide", alike), ("other register", types)] {
+        for (kind, types) in [("register of that width", alike), ("other register", types)] {
             if let Some(&ty) = rng.choice(&types) {
                 self.add(kind, Kind::Register(ty, 98));
             }

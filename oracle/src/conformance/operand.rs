@@ -1,4 +1,4 @@
-//! Operands that can be written as text and shown to the table.
+//! Operands that can be printed and checked against the tables.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub(crate) struct Operand {
     pub(crate) unified: bool,
 }
 
-/// What stands before an operand.
+/// The sign before an operand.
 #[derive(Copy, Clone, PartialEq)]
 pub(crate) enum Sign {
     None,
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Special(SpecialReg),
     SpecialVector(SpecialReg),
     Label,
-    /// With so many results and parameters.
+    /// With the numbers of results and parameters.
     Function(u8, u8),
     Table(TableKind, u8, u8),
     Sink,
@@ -64,7 +64,7 @@ impl Operand {
         Self::new(Kind::Register(ty, number))
     }
 
-    /// What stands inside its braces, brackets or parentheses.
+    /// The operands in its braces, brackets or parentheses.
     pub(crate) fn parts(&self) -> &[Self] {
         match &self.kind {
             Kind::Bracket(parts) | Kind::Vector(parts) | Kind::List(parts) | Kind::Pair(parts) => {

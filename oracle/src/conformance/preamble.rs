@@ -7,7 +7,7 @@ use ptx_isa::{PtxVersion, ScalarType, StateSpace, Target, TypeKind};
 use super::case::Setting;
 use super::operand::{bare, variable};
 
-/// Follows every case, so that a case without an end spoils nothing but this.
+/// Follows every case, so that a case without an end affects nothing else.
 pub(crate) const PADDING: &str = "mov.b32 b32_0, b32_1;";
 /// Registers of each type: enough for the longest vector.
 pub(crate) const REGISTERS: u16 = 160;

@@ -454,8 +454,8 @@ mod tests {
             let again = ptx_parse::parse(&text);
             prop_assert!(again.diagnostics.is_empty());
             prop_assert!(ptx_ir::compare::compare(&made.module, &again.module).is_ok());
-            let anew = ptx_build::replay(&made.module).and_then(ptx_build::ModuleBuilder::finish).unwrap();
-            prop_assert!(ptx_ir::compare::compare(&made.module, &anew).is_ok());
+            let rebuilt = ptx_build::replay(&made.module).and_then(ptx_build::ModuleBuilder::finish).unwrap();
+            prop_assert!(ptx_ir::compare::compare(&made.module, &rebuilt).is_ok());
         }
     }
 }

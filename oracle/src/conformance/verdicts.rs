@@ -1,4 +1,4 @@
-//! The file of cases with what the assembler says of them: lines of tab-separated fields, compressed.
+//! The file of cases with the verdicts of ptxas: compressed lines of tab-separated fields.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -29,7 +29,7 @@ pub(crate) struct Verdict {
     pub(crate) targets: Vec<Target>,
     /// The lowest version in which the first of them accepts it.
     pub(crate) lowest: Option<PtxVersion>,
-    /// What the assembler says where it refuses it first.
+    /// The message of ptxas on the first target that refuses it.
     pub(crate) message: String,
 }
 

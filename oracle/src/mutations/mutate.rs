@@ -10,9 +10,9 @@ use ptx_isa::ScalarType;
 /// What is done to a token.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
-    /// It goes away.
+    /// Removed.
     Drop,
-    /// It stands twice.
+    /// Duplicated.
     Double,
     /// It changes places with the next one.
     Swap,
@@ -71,7 +71,7 @@ const NUMBERS: &[&str] = &[
     "0f3F800000",
 ];
 
-/// A text with the tokens behind its header.
+/// A text with the tokens after its header.
 pub(crate) struct Base {
     pub(crate) name: String,
     text: Vec<u8>,
@@ -89,7 +89,7 @@ pub(crate) struct Mutant {
 }
 
 impl Base {
-    /// A text that has at least one token behind its header.
+    /// A text that has at least one token after its header.
     pub(crate) fn new(name: String, text: Vec<u8>) -> Option<Self> {
         let header = |word: &[u8]| matches!(word, b".version" | b".target" | b".address_size");
         let mut tokens: Vec<Token> = Lexer::new(&text).filter(|t| !t.kind.is_trivia()).collect();
@@ -118,8 +118,8 @@ impl Base {
             Kind::Double => {
                 let token = self.choose(rng, |_| true)?;
                 let word = self.of(token.span);
-                let blank: &[u8] = if word.starts_with(b".") { b"" } else { b" " };
-                (token.span, [word, blank, word].concat())
+                let separator: &[u8] = if word.starts_with(b".") { b"" } else { b" " };
+                (token.span, [word, separator, word].concat())
             }
             Kind::Swap => {
                 let at = rng.usize(..self.tokens.len().checked_sub(1)?);

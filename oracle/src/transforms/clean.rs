@@ -1,5 +1,5 @@
-//! Clean-ups: what the assembler makes of each kernel. It cleans up too, so most come out the same; the order of instructions and the
-//! numbers of registers may differ. A file for a debugger has only to be accepted.
+//! Clean-ups: the machine code of each kernel. ptxas optimizes, too, so most kernels keep their code; the order of instructions and the
+//! register numbers may differ. A file for a debugger only has to be accepted.
 
 use anyhow::Result;
 use ptx_transform::clean::{Options, Pass};
@@ -7,7 +7,7 @@ use ptx_transform::clean::{Options, Pass};
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Info, Outcome};
 
-/// Each clean-up alone, what the assembler does as well together, and all.
+/// Each clean-up alone, those that ptxas does as well together, and all.
 const CHOICES: [(&str, &[Pass]); 7] = [
     ("dead", &[Pass::Dead]),
     ("fold", &[Pass::Fold]),

@@ -6,7 +6,7 @@ use super::sections::{Original, is_of, kernels};
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::Outcome;
 
-/// So many kernels of one file.
+/// The number of kernels taken from one file.
 const MOST: usize = 8;
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {

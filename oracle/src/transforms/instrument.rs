@@ -1,4 +1,4 @@
-//! Instrumented files: the assembler takes them, and every statement of the original is still there, in order.
+//! Instrumented files: ptxas accepts them, and they contain every statement of the original, in order.
 
 use anyhow::Result;
 use ptx_ir::facts::Space;
@@ -52,7 +52,7 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
 /// Largest file of which code is made: it takes minutes with a call at every access of some. Larger ones are checked.
 const LARGEST: usize = 16_000;
 
-/// What the assembler can do with the file itself.
+/// What ptxas can do with the original.
 fn job(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Job>> {
     let jobs: &[Job] = match source.len() {
         ..LARGEST => &[Job::Code, Job::Relocatable],
@@ -68,13 +68,13 @@ fn job(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Job>> {
 
 fn records() -> Records {
     Records {
-        name: "xtask_records".to_owned(),
+        name: "oracle_records".to_owned(),
         capacity: 1000,
     }
 }
 
 fn bounds(module: &Module, space: StateSpace, outside: Outside) -> Instrumented {
-    let name = "xtask_bounds".to_owned();
+    let name = "oracle_bounds".to_owned();
     let (low, high) = (0x1000, 0x7fff_0000_0000);
     let bounds = Bounds {
         name,
@@ -86,7 +86,7 @@ fn bounds(module: &Module, space: StateSpace, outside: Outside) -> Instrumented 
     bounds.apply(module)
 }
 
-/// With `parameters`, those too: the assembler dies of their addresses in code for a debugger.
+/// With `parameters`, those too: ptxas crashes on their addresses in code for a debugger.
 fn trace(module: &Module, parameters: bool) -> Instrumented {
     let mut spaces = Trace::MEMORY.to_vec();
     spaces.push(Space::State(StateSpace::Const));
@@ -138,7 +138,7 @@ fn ask(probe: &mut Probe<'_, '_>, parameters: bool) -> Result<(), Error> {
     Ok(())
 }
 
-/// The first statement of a function that is not in the other module, behind those before it.
+/// The first statement of a function that is missing in the other module after its predecessors.
 fn lost(old: &Module, new: &Module) -> Option<String> {
     for (_, function, body) in old.definitions() {
         let name = old.name(function.name);

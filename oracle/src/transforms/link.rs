@@ -13,10 +13,10 @@ use crate::assembler::{Assemblers, Job};
 use crate::corpus::cubin::{self, Extent, Outcome};
 use crate::files;
 
-/// So many kernels of one file are parted from the rest.
+/// The number of kernels of one file that are split off.
 const MOST: usize = 2;
 
-/// What the assembler says of a mistake of its own.
+/// The message of ptxas on an internal error.
 const BROKEN: &str = "Internal compiler error";
 
 /// Sections that hold code, parameters and data; the order of variables in a section may have changed.
@@ -73,7 +73,7 @@ fn linked(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>> {
     })
 }
 
-/// The file linked with another one of the corpus that goes with it.
+/// The file linked with another compatible file of the corpus.
 pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let module = ptx_parse::parse(source).module;
     if has_handles(&module) {
@@ -91,7 +91,7 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
         if has_handles(&second) {
             continue;
         }
-        // Kernels of the same name, other targets, other options: they do not go together.
+        // Incompatible: kernels of the same name, other targets, other options.
         let Ok(linked) = ptx_transform::link(&[&module, &second], &LinkOptions::default()) else {
             continue;
         };
@@ -105,7 +105,7 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
         }
         let together = match Sections::by(assemblers, &linked.text, Job::Relocatable)? {
             Ok(together) => together,
-            // It breaks as well over the two texts one behind the other.
+            // ptxas crashes on the concatenated texts, too.
             Err(reason) if reason.contains(BROKEN) => {
                 return Ok(vec![(name.clone(), Outcome::NotAssembled)]);
             }
@@ -123,8 +123,8 @@ pub(super) fn pair(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String
     Ok(Vec::new())
 }
 
-/// Whether a module has textures, samplers or surfaces of its own: the assembler keeps their handles behind the largest
-/// parameters of all kernels in the module, so that code which reads them differs in company.
+/// Whether a module declares textures, samplers or surfaces: ptxas places their handles after the largest parameters of all kernels, so
+/// code that reads them changes when kernels are added.
 fn has_handles(module: &Module) -> bool {
     let opaque = |d: &ptx_ir::VarDecl| d.ty.known().is_some_and(|t| t.kind() == TypeKind::Opaque);
     module.declarations().decls.values().any(opaque)

@@ -1,4 +1,4 @@
-//! A module made anew by calls of `ptx-build`.
+//! A module rebuilt by calls of `ptx-build`.
 
 use anyhow::Result;
 use ptx_ir::{Module, compare};
@@ -7,7 +7,7 @@ use ptx_print::Style;
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Extent, Info, Outcome};
 
-/// The text of a module that was made anew, or why it is not the same.
+/// The text of the rebuilt module, or the difference.
 pub(crate) fn again(module: &Module) -> Result<Vec<u8>, String> {
     let made = ptx_build::replay(module).and_then(ptx_build::ModuleBuilder::finish);
     let made = made.map_err(|e| {
@@ -28,7 +28,7 @@ pub(crate) fn again(module: &Module) -> Result<Vec<u8>, String> {
                     .collect::<String>()
             };
             Err(format!(
-                "made anew: {difference}: `{}` became `{}`",
+                "rebuilt: {difference}: `{}` became `{}`",
                 text(left),
                 text(right)
             ))

@@ -38,7 +38,7 @@ impl Sections {
             return Ok(Err(verdict.reason().to_owned()));
         }
         let Ok(file) = object::File::parse(&*verdict.cubin) else {
-            return Ok(Err("a cubin is no ELF file".to_owned()));
+            return Ok(Err("a cubin is not an ELF file".to_owned()));
         };
         let named = |s: object::Section<'_, '_>| {
             let name = s.name().ok()?.to_owned();
@@ -53,7 +53,7 @@ impl Sections {
         let names = self.bytes.keys().chain(other.bytes.keys());
         names.filter(|n| wanted(n)).find_map(|name| {
             match (self.bytes.get(name), other.bytes.get(name)) {
-                (Some(_), None) => Some(format!("section {name} is gone")),
+                (Some(_), None) => Some(format!("section {name} is missing")),
                 (None, Some(_)) => Some(format!("section {name} is new")),
                 (Some((m, _)), Some((n, _))) if m != n => {
                     Some(format!("section {name}: {m} bytes became {n}"))
@@ -78,7 +78,7 @@ pub(super) struct Original<'a> {
 }
 
 impl<'a> Original<'a> {
-    /// `None` where the assembler makes nothing of it.
+    /// `None` if ptxas generates no code from it.
     pub(super) fn of(assemblers: &'a Assemblers, source: &'a [u8]) -> Result<Option<Self>> {
         let sections = Sections::of(assemblers, source)?;
         Ok(sections.map(|sections| Self {
@@ -88,8 +88,8 @@ impl<'a> Original<'a> {
         }))
     }
 
-    /// In what wanted sections of a text differ. Variables may stand in other places when some are gone or all have another order;
-    /// before linking, all places are open: what is the same then, in the sections that `open` wants, is the same.
+    /// The first difference in the wanted sections. Removing or reordering variables changes addresses, so the relocatable cubins are
+    /// compared too: sections wanted by `open` that are equal there are equal.
     pub(super) fn compare(
         &self,
         text: &[u8],

@@ -1,6 +1,6 @@
-//! Names of the module changed, and what no kernel needs left out: the code and the constants of kernels are what they were.
+//! Renaming of module-level names and removal of unused items: the code and the constants of kernels stay the same.
 //!
-//! Of functions that are no kernels the code need not be the same: it has another name.
+//! The code of functions other than kernels need not be the same: they have other names.
 
 use anyhow::Result;
 use ptx_ir::Module;
@@ -29,7 +29,7 @@ pub(super) fn short(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
     compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
 }
 
-/// Short names, and what nobody needs gone.
+/// Short names, without unused items.
 pub(super) fn least(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     let how = Minify {
         symbols: true,

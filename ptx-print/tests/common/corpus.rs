@@ -1,4 +1,4 @@
-//! Finding test files: the corpus of this repository, and a larger one beside it if there is one.
+//! Finding test files: the corpus of this repository, and a larger one beside it.
 #![allow(clippy::panic)]
 
 use std::fs;
@@ -10,9 +10,9 @@ pub(crate) struct Entry {
     pub(crate) path: PathBuf,
     /// Its path in the corpus.
     pub(crate) name: String,
-    /// What the assembler said: `ok` or `error`.
+    /// The verdict of ptxas: `ok` or `error`.
     pub(crate) verdict: String,
-    /// The first message of the assembler.
+    /// The first message of ptxas.
     pub(crate) message: String,
 }
 
@@ -28,8 +28,9 @@ pub(crate) fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")
 }
 
-/// The larger corpus, which need not be there.
-pub(crate) fn larger() -> PathBuf {
+/// The larger corpus beside the repository.
+#[allow(dead_code, reason = "not every test needs it")]
+pub(crate) fn shared() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus")
 }
 

@@ -8,7 +8,7 @@ pub(super) struct Word {
     pub(super) text: String,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Whether only blanks, underscores or comment signs separate it from the word before.
+    /// Whether only whitespace, underscores or comment signs separate it from the word before.
     pub(super) joined: bool,
     /// Whether it is Rust code: neither a comment nor a string.
     pub(super) code: bool,

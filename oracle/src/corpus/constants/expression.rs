@@ -164,7 +164,7 @@ impl Expr {
         copy
     }
 
-    /// Expressions that are one step smaller: a part in place of the whole, here or further down.
+    /// Expressions that are one step smaller: a part instead of the whole, here or further down.
     pub(crate) fn smaller(&self) -> Vec<Expr> {
         let parts = self.parts();
         let mut all: Vec<Expr> = parts.iter().map(|p| (*p).clone()).collect();
