@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""Recomputes what `ptxkit analyze --json --insts` says, knowing nothing of the program that said it.
+"""Recomputes the output of `ptxkit analyze --json --insts` without any of its code.
 
-From the JSON alone: what blocks use, kill and define, what is live, dominators, post-dominators, loops. From the text,
-by a reader of its own: where blocks begin and end, their successors, and for instructions whose operands follow the
-common patterns (the destination first; nothing written) the registers read and written. The first differences are
-printed; the exit status says whether there were any.
+From the JSON alone: what blocks use, kill and define, what is live, dominators, post-dominators, loops. From the source text, with a
+separate parser: where blocks start and end, their successors, and the registers read and written by instructions whose operands follow
+the common patterns (the destination first; nothing written). Prints the first differences; the exit status tells whether there are any.
 
-usage: analysis.py PTX FILE-OR-FOLDER... [--most BYTES] [--total BYTES]
+usage: analysis.py PTXKIT FILE-OR-FOLDER... [--most BYTES] [--total BYTES]
 """
 import json
 import os
@@ -15,18 +14,18 @@ import subprocess
 import sys
 from multiprocessing import Pool
 
-# What the first operand is. The rest is read. Other instructions are not compared.
+# The first operand is written, the others are read. Other instructions are not compared.
 WRITES_FIRST = set("""abs add addc and bfe bfi bfind bmsk brev clz cnot copysign cos createpolicy cvt cvta dp2a dp4a div
 ex2 fma fns isspacep istypep ld ldmatrix ldu lg2 lop3 mad mad24 madc mapa match max min mma mov movmatrix mul mul24 neg not
 or popc prmt rcp rem rsqrt sad selp set setp shf shfl shl shr sin slct sqrt sub subc suld szext tanh testp tex tld4 txq
 vote wmma xor activemask elect redux getctarank vadd vsub vabsdiff vmin vmax vshl vshr vmad vset atom""".split())
 WRITES_NOTHING = set("""st red bar barrier membar fence prefetch prefetchu bra brx ret exit trap brkpt sust nanosleep
 pmevent stmatrix discard applypriority griddepcontrol setmaxnreg""".split())
-# Of these families some forms write something else.
+# Forms of these families that write something else.
 EXCEPT = re.compile(r"wmma\.store|bar(rier)?\.(cta\.)?red|st\.bulk|(ld|st)\.async|atom\.cas\.b128")
 ENDS = {"bra", "brx", "ret", "exit", "trap"}
 TOKEN = re.compile(r"[\w$%]+\s*:(?!:)|/\*.*?\*/|//[^\n]*|\"[^\"\n]*\"|\n|[{};]|[^\s{};/\"]+|/|\"", re.S)
-# Files written to be odd to read: of these only the JSON is looked at.
+# Files that test the lexer and parser: only their JSON is checked.
 ODD = ("lex_", "stmt_", "decl_")
 COLOURS = str.maketrans("rgba", "xyzw")
 NAME = re.compile(r"(?<![\w$%.])[%a-zA-Z_$][\w$]*(?:\.[xyzwrgba](?![\w]))?")
@@ -109,7 +108,7 @@ def functions(text):
 
 
 def registers(body):
-    """What a name stands for among the registers declared in any scope: one, the elements of a vector, none."""
+    """A function from a name to the registers that it denotes: one, the elements of a vector, or none."""
     single, ranges, vectors = set(), set(), {}
     for _, words in body:
         text = " ".join(words)
@@ -132,7 +131,7 @@ def registers(body):
 
 
 def operands(text):
-    """What stands between commas outside of all brackets."""
+    """The texts between commas outside of all brackets."""
     parts, depth, start = [], 0, 0
     for at, c in enumerate(text):
         if c in "[{(":
@@ -184,7 +183,7 @@ def effect(words, of):
     return mnemonic, guard, reads, writes
 
 
-class Trouble:
+class Report:
     def __init__(self, where):
         self.where, self.found = where, []
 
@@ -192,7 +191,7 @@ class Trouble:
         if told != own:
             if isinstance(told, list):
                 told, own = next(((a, b) for a, b in zip(told, own) if a != b), (len(told), len(own)))
-            self.found.append(f"{self.where}: {what}: told {short(told)}, found {short(own)}")
+            self.found.append(f"{self.where}: {what}: ptxkit {short(told)}, recomputed {short(own)}")
 
 
 def short(value):
@@ -239,7 +238,7 @@ def dominators(count, entry, succ):
 
 
 def immediate(dom, node, entry):
-    """The strict dominator with the most dominators of its own."""
+    """The strict dominator with the most dominators."""
     if dom[node] is None or node == entry:
         return None
     strict = dom[node] & ~(1 << node)
@@ -253,10 +252,10 @@ def immediate(dom, node, entry):
     return best
 
 
-def check_graph(blocks, trouble):
+def check_graph(blocks, report):
     count = len(blocks)
     index = {b["id"]: i for i, b in enumerate(blocks)}
-    trouble.same("ids", [b["id"] for b in blocks], list(range(count)))
+    report.same("ids", [b["id"] for b in blocks], list(range(count)))
     succ = [[index[s] for s in b["succ"]] for b in blocks]
     dom, pred = dominators(count, 0, succ)
     back = [[] for _ in range(count + 1)]
@@ -278,16 +277,16 @@ def check_graph(blocks, trouble):
                         work.extend(pred[at])
     for node, block in enumerate(blocks):
         name = f"block {node}"
-        trouble.same(name + " reachable", block["reachable"], dom[node] is not None)
-        trouble.same(name + " idom", block["idom"], immediate(dom, node, 0))
+        report.same(name + " reachable", block["reachable"], dom[node] is not None)
+        report.same(name + " idom", block["idom"], immediate(dom, node, 0))
         up = immediate(post, node, count) if dom[node] is not None else None
-        trouble.same(name + " ipdom", block["ipdom"], None if up == count else up)
+        report.same(name + " ipdom", block["ipdom"], None if up == count else up)
         around = [(len(body), head) for head, body in loops.items() if node in body]
-        trouble.same(name + " loop", (block["loop_header"], block["loop_depth"]),
+        report.same(name + " loop", (block["loop_header"], block["loop_depth"]),
                      (min(around)[1] if around else None, len(around)))
 
 
-def check_live(blocks, insts, trouble):
+def check_live(blocks, insts, report):
     uses = [set() for _ in blocks]
     kills = [set() for _ in blocks]
     defs = [set() for _ in blocks]
@@ -309,9 +308,9 @@ def check_live(blocks, insts, trouble):
         out = set(block["returned"]).union(*(live[s] for s in block["succ"]))
         own = (uses[at], kills[at], defs[at], live[at], out)
         for key, value in zip(("uses", "kills", "defs", "live_in", "live_out"), own):
-            trouble.same(f"block {at} {key}", set(block[key]), value)
+            report.same(f"block {at} {key}", set(block[key]), value)
             if len(set(block[key])) != len(block[key]):
-                trouble.found.append(f"{trouble.where}: block {at}: {key} has a name twice")
+                report.found.append(f"{report.where}: block {at}: {key} has a name twice")
 
 
 def ends(inst, noreturn):
@@ -327,7 +326,7 @@ def targets_of(table):
         yield from (f"{count.group(1)}{n}" for n in range(int(count.group(2)))) if count else (label,)
 
 
-def check_text(function, body, results, noreturn, trouble):
+def check_text(function, body, results, noreturn, report):
     """Blocks and instructions from the text; how many instructions there are, and how many were compared."""
     of = registers(body)
     own, tables, labels, scope, scopes = [], {}, {}, (), 0
@@ -340,10 +339,10 @@ def check_text(function, body, results, noreturn, trouble):
         elif first == "}":
             scope = scope[:-1]
         if len(words) == 1 and first.endswith(":"):
-            behind = body[at + 1][1] if at + 1 < len(body) else [""]
-            if behind[0] == ".branchtargets":
-                tables[scope, first[:-1]] = list(targets_of("".join(behind[1:])))
-            if behind[0] in (".branchtargets", ".callprototype", ".calltargets"):
+            following = body[at + 1][1] if at + 1 < len(body) else [""]
+            if following[0] == ".branchtargets":
+                tables[scope, first[:-1]] = list(targets_of("".join(following[1:])))
+            if following[0] in (".branchtargets", ".callprototype", ".calltargets"):
                 continue
             labels[scope, first[:-1]] = len(own)
             current = {"label": first[:-1], "first": line, "insts": []}
@@ -362,7 +361,7 @@ def check_text(function, body, results, noreturn, trouble):
     blocks = function["blocks"]
     if not own:
         return 0, 0
-    trouble.same("blocks", [(b["label"], b["first_line"]) for b in blocks], [(b["label"], b["first"]) for b in own])
+    report.same("blocks", [(b["label"], b["first_line"]) for b in blocks], [(b["label"], b["first"]) for b in own])
     if len(own) != len(blocks):
         return 0, 0
     def visible(table, scope, name):
@@ -389,12 +388,12 @@ def check_text(function, body, results, noreturn, trouble):
         exits = leaves or on and after is None
         if on and after is not None:
             targets.append(after)
-        trouble.same(f"block {nth} succ", set(told["succ"]), set(targets))
-        trouble.same(f"block {nth} exits", told["exits"], exits)
+        report.same(f"block {nth} succ", set(told["succ"]), set(targets))
+        report.same(f"block {nth} exits", told["exits"], exits)
         own_results = results_of if returns or on and after is None else set()
-        trouble.same(f"block {nth} returned", set(told["returned"]), own_results)
+        report.same(f"block {nth} returned", set(told["returned"]), own_results)
     insts = [i for b in own for i in b["insts"]]
-    trouble.same("instructions", [(i["line"], i["mnemonic"], plain(i["guard"])) for i in function["insts"]],
+    report.same("instructions", [(i["line"], i["mnemonic"], plain(i["guard"])) for i in function["insts"]],
                  [(i[0], i[1], i[2]) for i in insts])
     compared = 0
     if len(insts) == len(function["insts"]):
@@ -405,7 +404,7 @@ def check_text(function, body, results, noreturn, trouble):
             always, maybe = (set(), writes) if guard else (writes, set())
             found = tuple(set(map(plain, told[k])) for k in ("reads", "writes", "cond_writes"))
             if found != (reads, always, maybe):
-                trouble.same(f"line {line} {mnemonic}", found, (reads, always, maybe))
+                report.same(f"line {line} {mnemonic}", found, (reads, always, maybe))
     return len(insts), compared
 
 
@@ -418,24 +417,24 @@ def check(job):
     bare = re.sub(r"//[^\n]*", "", text)
     noreturn = set(re.findall(r"\.func\s*([\w$]+)\s*\([^)]*\)\s*\.noreturn", bare))
     noreturn |= set(re.findall(r"([\w$]+)\s*:\s*\.callprototype[^;]*\.noreturn", bare))
-    trouble = Trouble(path)
+    report = Report(path)
     bodies = [(f["name"], None, []) for f in told["functions"]]
     if not os.path.basename(path).startswith(ODD):
         bodies = list(functions(text))
-        trouble.same("functions", [f["name"] for f in told["functions"]], [name for name, _, _ in bodies])
+        report.same("functions", [f["name"] for f in told["functions"]], [name for name, _, _ in bodies])
     total = compared = count = 0
     for function, (name, body, results) in zip(told["functions"], bodies):
-        trouble.where = f"{path}: {name}"
-        check_graph(function["blocks"], trouble)
-        check_live(function["blocks"], function["insts"], trouble)
+        report.where = f"{path}: {name}"
+        check_graph(function["blocks"], report)
+        check_live(function["blocks"], function["insts"], report)
         if body is not None and all(i["known"] for i in function["insts"]):
             try:
-                all_of, some = check_text(function, body, results, noreturn, trouble)
+                all_of, some = check_text(function, body, results, noreturn, report)
                 total, compared = total + all_of, compared + some
             except (ValueError, LookupError) as error:
-                trouble.found.append(f"{trouble.where}: not read: {error!r}")
+                report.found.append(f"{report.where}: not read: {error!r}")
         count += 1
-    return trouble.found, count, total, compared
+    return report.found, count, total, compared
 
 
 def main():

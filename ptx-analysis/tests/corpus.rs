@@ -344,8 +344,16 @@ fn functions_of_the_corpus() {
 }
 
 #[test]
-fn the_larger_corpus() {
-    // Not everybody has it.
-    println!("{:?}", graphs(&files::larger(), 1 << 17));
-    println!("{:?}", functions(&files::larger(), 1 << 17));
+#[ignore = "needs ../shared/corpus"]
+fn shared_corpus_graphs_and_functions() {
+    let (all, different) = graphs(&files::shared(), 1 << 17);
+    assert!(
+        all > 100 && different > 10,
+        "{different} graphs of {all} functions"
+    );
+    let (all, different) = functions(&files::shared(), 1 << 17);
+    assert!(
+        all > 100 && different > 10,
+        "{different} of {all} functions"
+    );
 }

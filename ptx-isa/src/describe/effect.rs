@@ -1,6 +1,6 @@
 //! Effects as phrases: "waits for other threads".
 
-use core::fmt::{self, Display};
+use core::fmt::Display;
 
 use super::{condition, operand_name, slot_name};
 use crate::{

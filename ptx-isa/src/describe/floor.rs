@@ -1,6 +1,6 @@
 //! Versions and targets: "PTX 8.6 on sm_100a or sm_110a; or PTX 8.8 on family sm_100f".
 
-use core::fmt::{self, Display};
+use core::fmt::Display;
 
 use super::Phrases;
 use crate::Availability;

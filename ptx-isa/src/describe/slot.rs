@@ -1,6 +1,6 @@
 //! Lists of words, long runs of them as ranges: `.m64n{8..256 step 8}k16`.
 
-use core::fmt::{self, Display};
+use core::fmt::Display;
 
 use super::Phrases;
 use crate::{Modifier, Slot};
