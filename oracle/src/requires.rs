@@ -82,7 +82,7 @@ fn judge(assemblers: &Assemblers, source: &[u8]) -> Result<Option<Outcome>> {
     if module.header().version.is_none_or(|v| !v.is_judged()) {
         return Ok(None);
     }
-    let needs = ptx_verify::requires(&module).module;
+    let needs = ptx_verify::requires(&module).module().clone();
     let mut outcome = Outcome::default();
     let mut question = Question {
         assemblers,

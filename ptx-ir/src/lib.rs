@@ -28,7 +28,7 @@ mod memory_layout;
 mod module;
 pub mod name;
 mod operand;
-pub mod operand_shape;
+pub mod query;
 #[doc(hidden)]
 pub mod raw;
 #[cfg(feature = "render")]

@@ -3,9 +3,9 @@
 use ptx_analysis::fold::{Folded, Operation, Video, conversion, fold};
 use ptx_ir::constant::ConstKind;
 use ptx_ir::facts::{Facts, MemoryAccess, RegAccess, RegLane, Space};
-use ptx_ir::operand_shape::{ShapeKey, Shapes};
+use ptx_ir::query::{Environment, Mnemonic};
 use ptx_ir::{EntityId, InstId, Operand};
-use ptx_isa::{InstQuery, Modifier, Opcode, Proxy, ScalarType, TypeKind};
+use ptx_isa::{Modifier, Opcode, Proxy, ScalarType, TypeKind};
 
 use crate::hash::Hash;
 use crate::machine::{Machine, ones};
@@ -18,33 +18,22 @@ impl<'a> Machine<'a> {
             return known.clone();
         }
         let body = self.facts.body();
-        let shapes = Shapes::new(body, &self.symbols, &self.types);
-        let mut key = ShapeKey::new();
         let mut widths = vec![None; body.operands(inst).len()];
-        let signature = body
-            .inst(inst)
-            .map(|i| self.facts.module().signature(i.sig));
-        if let Some(signature) = signature
-            && let Some(opcode) = signature.opcode()
-            && shapes.write(inst, true, &mut key)
-        {
-            let modifiers: Vec<Modifier> = signature.modifiers().collect();
-            key.read(|operands, in_entry| {
-                let request = InstQuery {
-                    opcode,
-                    modifiers: &modifiers,
-                    operands,
-                    in_entry,
+        let sig = body.inst(inst).map(|i| i.sig);
+        let mnemonic = sig.and_then(|sig| Mnemonic::of(self.facts.module(), sig));
+        if let Some(mnemonic) = mnemonic {
+            let operands = body.operands(inst);
+            self.queries.ask(body, &mnemonic, operands, |query| {
+                let Ok(form) = Environment::ANYWHERE.select(query) else {
+                    return;
                 };
-                if let Ok(selection) = request.select_anywhere() {
-                    for operand in 0..selection.form.operands().len() {
-                        let written = selection.operands.written(operand);
-                        let bits = selection.expected(operand).and_then(|e| e.bits());
-                        if let Some(slot) = written.and_then(|w| widths.get_mut(w))
-                            && slot.is_none()
-                        {
-                            *slot = bits;
-                        }
+                for operand in 0..form.form.operands().len() {
+                    let written = form.operands.written(operand);
+                    let bits = form.expected(operand).and_then(|e| e.bits());
+                    if let Some(slot) = written.and_then(|w| widths.get_mut(w))
+                        && slot.is_none()
+                    {
+                        *slot = bits;
                     }
                 }
             });

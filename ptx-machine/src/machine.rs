@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use ptx_analysis::reg_lanes::Variables;
 use ptx_ir::facts::{Flow, FunctionFacts, RegLane, Targets};
-use ptx_ir::operand_shape::{BodyTypes, SymbolTypes};
+use ptx_ir::query::Queries;
 use ptx_ir::{FuncId, InstId, LabelId, Operand, Statement};
 
 use crate::hash::Hash;
@@ -64,8 +64,7 @@ pub struct Machine<'a> {
     results: Vec<u32>,
     statements: Vec<Statement>,
     labels: HashMap<LabelId, usize>,
-    pub(crate) symbols: SymbolTypes,
-    pub(crate) types: BodyTypes,
+    pub(crate) queries: Queries<()>,
     pub(crate) sources: HashMap<InstId, Vec<Option<u16>>>,
 }
 
@@ -102,8 +101,8 @@ impl<'a> Machine<'a> {
             }
             statements.push(statement);
         }
-        let mut types = BodyTypes::new();
-        types.fill(module, function, body);
+        let mut queries = Queries::new(module);
+        queries.enter(module, function, body);
         let mut machine = Self {
             facts,
             registers: vec![0; variables.len()],
@@ -116,8 +115,7 @@ impl<'a> Machine<'a> {
             results,
             statements,
             labels,
-            symbols: SymbolTypes::new(module),
-            types,
+            queries,
             sources: HashMap::new(),
         };
         for variable in 0..machine.variables.len() as u32 {

@@ -54,13 +54,6 @@ fn update(bencher: Bencher<'_, '_>, name: &str) {
     let middle = bodies[bodies.len() / 2];
     bencher.bench_local(|| {
         let functions = &[middle];
-        checked.update(
-            &module,
-            ptx_verify::Changes {
-                functions,
-                symbols: &[],
-                ..Default::default()
-            },
-        );
+        checked.update(&module, ptx_verify::Changes::new(functions, &[]));
     });
 }

@@ -1,48 +1,46 @@
 //! Arguments and results of calls against the parameters of what is called. Manual 7.1, 9.7.12.5, 11.3.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
-use ptx_ir::operand_shape::{BodyTypes, Named, SymbolTypes};
+use ptx_ir::query::{NameKind, NameTypes};
 use ptx_ir::{
-    Binding, Body, Code, Declarator, FunctionKind, InstId, Interface, LabelId, Operand, Param,
-    Span, Statement, StmtId, SymbolKind, VarDecl,
+    Binding, Body, Declarator, FuncId, FunctionKind, Interface, LabelId, Operand, Param, Span,
+    Statement, StmtId, SymbolKind, VarDecl, VarId,
 };
-use ptx_isa::{Directive, Expected, ScalarType, StateSpace};
+use ptx_isa::{Directive, Expected, ScalarType, StateSpace, TypeKind};
 
 use crate::context::{Context, constant_kind, integer};
-use crate::inst_spans::Layout;
+use crate::location::{Location, Part};
+use crate::param_layout::{is_unsized, size_and_align};
+use crate::problem::call::{ArgumentMismatch, CallProblem, Formal};
+use crate::problem::redeclaration::List;
 
 /// One call in a body.
 pub(crate) struct Call<'c, 'm> {
-    pub(crate) context: &'c mut Context<'m>,
-    pub(crate) body: &'m Body,
-    pub(crate) types: &'c BodyTypes,
-    pub(crate) symbols: &'c SymbolTypes,
-    pub(crate) stmt: StmtId,
+    context: &'c mut Context<'m>,
+    body: &'m Body,
+    names: &'c NameTypes,
+    stmt: StmtId,
 }
 
-/// Why an argument does not fit.
-struct Misfit {
-    message: &'static str,
-}
+impl<'c, 'm> Call<'c, 'm> {
+    pub(crate) fn new(
+        context: &'c mut Context<'m>,
+        body: &'m Body,
+        names: &'c NameTypes,
+        stmt: StmtId,
+    ) -> Self {
+        Self {
+            context,
+            body,
+            names,
+            stmt,
+        }
+    }
 
-const TYPE: Misfit = Misfit {
-    message: "is of another type than",
-};
-const ALIGNMENT: Misfit = Misfit {
-    message: "is aligned otherwise than",
-};
-const KIND: Misfit = Misfit {
-    message: "cannot be passed for",
-};
-
-impl<'m> Call<'_, 'm> {
-    /// Checks the call; what the table of instructions says of it is not said again.
-    pub(crate) fn check(mut self, inst: InstId) {
-        let body = self.body;
-        let mut rest = body.operands(inst).iter().copied().enumerate().peekable();
+    /// Checks the lists of the call; the table of instructions checks its other operands.
+    pub(crate) fn check(mut self, operands: &[Operand]) {
+        let mut rest = operands.iter().copied().enumerate().peekable();
         let list = |o: &(usize, Operand)| matches!(o.1, Operand::List(_));
         let returns = rest.next_if(list);
         let Some((_, callee)) = rest.next() else {
@@ -61,19 +59,20 @@ impl<'m> Call<'_, 'm> {
             _ => return,
         };
         for interface in interfaces {
-            let fits = self.list(&interface, true, returns) && self.list(&interface, false, args);
-            if !fits {
+            let legal = self.list(&interface, List::Results, returns)
+                && self.list(&interface, List::Parameters, args);
+            if !legal {
                 return;
             }
         }
     }
 
-    fn function(&self, id: ptx_ir::FuncId) -> Option<Interface> {
+    fn function(&self, id: FuncId) -> Option<Interface> {
         let function = self.context.module.functions().get(id)?;
         (function.kind == FunctionKind::Func && !function.raw_header).then_some(function.interface)
     }
 
-    /// The prototype, or those of all targets.
+    /// The prototype, or the interfaces of all targets.
     fn table(&self, label: LabelId) -> Vec<Interface> {
         let Some(label) = self.body.labels().get(label) else {
             return Vec::new();
@@ -96,151 +95,142 @@ impl<'m> Call<'_, 'm> {
                     },
                     _ => None,
                 };
-                self.body
-                    .pool()
-                    .slice(stmt.args)
-                    .iter()
-                    .filter_map(function)
-                    .collect()
+                let targets = self.body.pool().slice(stmt.args).iter();
+                targets.filter_map(function).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    /// Holds the results or the arguments against the parameters; false where something was reported.
+    fn report(&mut self, part: Part, problem: CallProblem) {
+        let at = Location::part(self.body.source_span(self.stmt), part);
+        self.context.report(at, problem);
+    }
+
+    /// Checks the results or the arguments against the parameters; false where something was reported.
     fn list(
         &mut self,
         interface: &Interface,
-        results: bool,
+        list: List,
         written: Option<(usize, Operand)>,
     ) -> bool {
         let module = self.context.module;
-        let range = if results {
-            interface.returns
-        } else {
-            interface.params
+        let range = match list {
+            List::Results => interface.returns,
+            List::Parameters => interface.params,
         };
         let formals = range.of(module.params());
         let actuals = match written {
             Some((_, Operand::List(id))) => self.body.pool().list(id),
             _ => &[],
         };
-        let optional = !results && formals.last().is_some_and(|p| self.is_incomplete(p));
+        let last = formals.last().filter(|_| list == List::Parameters);
+        let optional = last.is_some_and(|p| is_unsized(module, p));
         let least = formals.len() - usize::from(optional);
         if actuals.len() < least || actuals.len() > formals.len() {
-            let (what, count) = (if results { "results" } else { "arguments" }, actuals.len());
-            let wanted = formals.len();
-            let span = self.layout().mnemonic;
-            let message = format!("the call has {count} {what}, and what is called has {wanted}");
-            self.context.error(Code::CallCount, span, message);
+            let (found, expected) = (actuals.len() as u32, formals.len() as u32);
+            self.report(Part::Mnemonic, CallProblem::Count(list, found, expected));
             return false;
         }
         for (i, (formal, &actual)) in formals.iter().zip(actuals).enumerate() {
-            let Err(misfit) = self.fits(formal, actual, results) else {
+            let Err(mismatch) = self.argument(formal, actual, list) else {
                 continue;
             };
-            let name = formal.name.map_or("_", |n| module.name(n));
-            let ty = formal.ty.known().map_or("", ScalarType::text);
-            let layout = self.layout();
-            let span = written.and_then(|(nth, _)| {
-                let outer = *layout.operands.get(nth)?;
-                layout.parts(module.source(), outer).get(i).copied()
+            let part = written.map_or(Part::Mnemonic, |(nth, _)| {
+                Part::Element(nth as u32, i as u32)
             });
-            let span = span.unwrap_or(layout.mnemonic);
-            let text = core::str::from_utf8(span.of(module.source())).unwrap_or_default();
-            let message = format!(
-                "`{text}` {} parameter {} (`{} {ty} {name}`)",
-                misfit.message,
-                i + 1,
-                formal.space
-            );
-            self.context.error(Code::CallArgument, span, message);
+            let formal = Formal {
+                position: i as u32 + 1,
+                space: formal.space,
+                ty: formal.ty.known(),
+                name: formal.name,
+            };
+            self.report(part, CallProblem::Argument(mismatch, formal));
             return false;
         }
         true
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new(self.context.module, self.body.source_span(self.stmt))
-    }
-
-    fn is_incomplete(&self, param: &Param) -> bool {
-        let pool = self.context.module.pool();
-        let first = pool.slice(param.dims).first();
-        first.is_some_and(|d| *d == Operand::Absent || integer(pool, *d) == Some(0))
-    }
-
-    fn fits(&self, formal: &Param, actual: Operand, result: bool) -> Result<(), Misfit> {
+    fn argument(
+        &self,
+        formal: &Param,
+        actual: Operand,
+        list: List,
+    ) -> Result<(), ArgumentMismatch> {
         let Some(ty) = formal.ty.known() else {
             return Ok(());
         };
-        let array = !formal.dims.is_empty();
-        let takes = |register: ScalarType| {
-            let fits = Expected::Type(ty).takes_register(register, false);
-            if fits && !array { Ok(()) } else { Err(TYPE) }
-        };
         match actual {
-            Operand::Reg(_) if array && !self.is_incomplete(formal) => Err(KIND),
-            Operand::Reg(id) => match self.types.register(id) {
-                Some(register) if formal.vector < 2 => takes(register),
-                Some(_) => Err(TYPE),
-                None if formal.vector > 1 => Ok(()),
-                None => Err(TYPE),
-            },
-            Operand::Var(id) => match self.types.var(id) {
-                Named::Variable {
-                    space: StateSpace::ParamFunc,
-                    ty: actual_type,
-                    array: actual_array,
-                    ..
-                } => {
-                    if array {
-                        return self.array(formal, id);
-                    }
-                    if actual_array {
-                        Err(TYPE)
-                    } else {
-                        takes(actual_type)
-                    }
-                }
-                Named::Unknown => Ok(()),
-                _ => Err(KIND),
-            },
-            Operand::Symbol(id) => match self.symbols.get(id) {
-                Named::Unknown => Ok(()),
-                // The address of a function is a number.
-                Named::Function if ty.is_integer() => Ok(()),
-                _ => Err(KIND),
-            },
-            Operand::Sink if result => Ok(()),
-            Operand::Sink => Err(KIND),
-            Operand::Name(_) => Ok(()),
-            Operand::Small(_) | Operand::Imm(_) => {
-                let expected = Expected::Type(ty);
-                let fits = match constant_kind(self.body.pool(), actual) {
-                    Some(ConstKind::Signed | ConstKind::Unsigned) => {
-                        expected.takes_integer() && ty != ScalarType::Pred
-                    }
-                    Some(ConstKind::Double | ConstKind::Single) => {
-                        ty.is_float() || ty.kind() == ptx_isa::TypeKind::Bits
-                    }
-                    _ => true,
-                };
-                if fits || result { Ok(()) } else { Err(TYPE) }
+            Operand::Reg(_) if !formal.dims.is_empty() && !self.is_unsized(formal) => {
+                Err(ArgumentMismatch::Kind)
             }
-            // Neither expressions nor parts of anything.
-            _ => Err(KIND),
+            Operand::Reg(id) => match self.names.register(id) {
+                Some(register) if formal.vector < 2 => takes(formal, ty, register),
+                Some(_) => Err(ArgumentMismatch::Type),
+                None if formal.vector > 1 => Ok(()),
+                None => Err(ArgumentMismatch::Type),
+            },
+            Operand::Var(id) => self.variable(formal, ty, id),
+            Operand::Symbol(id) => match self.names.symbol(id) {
+                NameKind::Unknown => Ok(()),
+                // The address of a function is an integer.
+                NameKind::Function if ty.is_integer() => Ok(()),
+                _ => Err(ArgumentMismatch::Kind),
+            },
+            Operand::Sink if list == List::Results => Ok(()),
+            Operand::Name(_) => Ok(()),
+            Operand::Small(_) | Operand::Imm(_) => self.constant(ty, actual, list),
+            // Neither expressions nor parts of registers.
+            _ => Err(ArgumentMismatch::Kind),
         }
     }
 
-    /// An array passed for an array: as large, unless the size is open, and aligned alike.
-    fn array(&self, formal: &Param, actual: ptx_ir::VarId) -> Result<(), Misfit> {
+    fn variable(&self, formal: &Param, ty: ScalarType, id: VarId) -> Result<(), ArgumentMismatch> {
+        match self.names.var(id) {
+            NameKind::Variable {
+                space: StateSpace::ParamFunc,
+                ty: found,
+                array,
+                ..
+            } => match (formal.dims.is_empty(), array) {
+                (false, _) => self.array(formal, id),
+                (true, true) => Err(ArgumentMismatch::Type),
+                (true, false) => takes(formal, ty, found),
+            },
+            NameKind::Unknown => Ok(()),
+            _ => Err(ArgumentMismatch::Kind),
+        }
+    }
+
+    fn constant(
+        &self,
+        ty: ScalarType,
+        actual: Operand,
+        list: List,
+    ) -> Result<(), ArgumentMismatch> {
+        let fits = match constant_kind(self.body.pool(), actual) {
+            Some(ConstKind::Signed | ConstKind::Unsigned) => {
+                Expected::Type(ty).takes_integer() && ty != ScalarType::Pred
+            }
+            Some(ConstKind::Double | ConstKind::Single) => {
+                ty.is_float() || ty.kind() == TypeKind::Bits
+            }
+            _ => true,
+        };
+        match fits || list == List::Results {
+            true => Ok(()),
+            false => Err(ArgumentMismatch::Type),
+        }
+    }
+
+    /// An array as an argument: of the same size, unless the parameter has none, and of the same alignment.
+    fn array(&self, formal: &Param, actual: VarId) -> Result<(), ArgumentMismatch> {
         let Some((decl, declarator)) = self.declared(actual) else {
             return Ok(());
         };
         let pool = self.body.pool();
         let (Some(ty), false) = (decl.ty.known(), declarator.dims.is_empty()) else {
-            return Err(TYPE);
+            return Err(ArgumentMismatch::Type);
         };
         let bytes = i64::from(ty.bits() / 8);
         let dims = pool.slice(declarator.dims).iter();
@@ -248,19 +238,23 @@ impl<'m> Call<'_, 'm> {
             s.saturating_mul(integer(pool, *d).unwrap_or(0))
         });
         let align = integer(pool, decl.align).unwrap_or(bytes);
-        let Some((wanted, wanted_align)) = crate::interface::size_of(self.context, formal) else {
+        let Some((wanted, wanted_align)) = size_and_align(self.context.module, formal) else {
             return Ok(());
         };
-        if !self.is_incomplete(formal) && size != wanted {
-            Err(TYPE)
+        if !self.is_unsized(formal) && size != wanted {
+            Err(ArgumentMismatch::Type)
         } else if align != wanted_align {
-            Err(ALIGNMENT)
+            Err(ArgumentMismatch::Alignment)
         } else {
             Ok(())
         }
     }
 
-    fn declared(&self, id: ptx_ir::VarId) -> Option<(VarDecl, Declarator)> {
+    fn is_unsized(&self, param: &Param) -> bool {
+        is_unsized(self.context.module, param)
+    }
+
+    fn declared(&self, id: VarId) -> Option<(VarDecl, Declarator)> {
         let declarations = self.body.declarations();
         let var = self.body.vars().get(id)?;
         let Some(Statement::Decl(decl)) = self.body.statement(var.stmt?) else {
@@ -272,7 +266,14 @@ impl<'m> Call<'_, 'm> {
     }
 }
 
-/// All names in a table of targets are functions; a kernel passes there, and cannot be called.
+fn takes(formal: &Param, ty: ScalarType, found: ScalarType) -> Result<(), ArgumentMismatch> {
+    match Expected::Type(ty).takes_register(found, false) && formal.dims.is_empty() {
+        true => Ok(()),
+        false => Err(ArgumentMismatch::Type),
+    }
+}
+
+/// Checks that all names in a table of call targets are functions. ptxas accepts kernels there too.
 pub(crate) fn targets(context: &mut Context<'_>, args: &[Operand], span: Span) {
     for &operand in args {
         let Operand::Symbol(id) = operand else {
@@ -282,10 +283,8 @@ pub(crate) fn targets(context: &mut Context<'_>, args: &[Operand], span: Span) {
             continue;
         };
         if !matches!(symbol.kind, SymbolKind::Function(_)) {
-            let name = context.module.name(symbol.name);
-            let at = context.statement(span).find(name);
-            let message: String = format!("`{name}` is no function");
-            context.error(Code::CallTarget, at, message);
+            let at = Location::name(span, symbol.name);
+            context.report(at, CallProblem::Target(symbol.name));
         }
     }
 }

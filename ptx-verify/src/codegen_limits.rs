@@ -1,170 +1,126 @@
-//! What NVIDIA's assembler takes when it checks a module, and refuses when it makes code of it.
+//! What ptxas accepts when it checks a module, and refuses when it generates code.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use ptx_ir::query::Environment;
 use ptx_ir::{
-    Body, Code, Diagnostic, FuncId, Function, FunctionKind, Item, Module, Operand, OperandPool,
-    Param, SigId, Span, Statement, SymbolId, SymbolKind,
+    Diagnostic, Function, FunctionKind, Item, Module, Param, SigId, Statement, SymbolId, SymbolKind,
 };
-use ptx_isa::{Directive, Modifier, RuleKind, ScalarType, Target};
+use ptx_isa::{Directive, Modifier, Rule, RuleKind, ScalarType, Slot, Target};
 
-use crate::stmt_tokens::Statement as Words;
+use crate::context::Context;
+use crate::location::Location;
+use crate::problem::resource::ResourceProblem;
+use crate::uses::{FunctionNames, Uses, uses};
 use crate::{memory, unresolved};
 
-/// Warns of what is legal PTX, as far as one can tell from the text, and yet makes no code: more memory than there is,
-/// functions that nothing defines, instructions that do not go together in one function, values that cannot be passed.
-/// [`Code::UnresolvedExtern`] is only a mistake where the module is not linked to others.
+/// Warns of legal PTX for which ptxas cannot generate code, as far as the text shows: too much memory, undefined
+/// functions, instructions that cannot be combined in one function, values that cannot be passed.
+/// [`Code::UnresolvedExtern`](ptx_ir::Code::UnresolvedExtern) is a mistake only where the module is not linked to others.
 ///
 /// ```
 /// let text = b".version 8.0 .target sm_80 .address_size 64 .const .b8 c[70000];";
-/// let found = ptx_verify::generation(&ptx_parse::parse(text).module);
+/// let found = ptx_verify::codegen_limits(&ptx_parse::parse(text).module);
 /// assert_eq!(found[0].code.to_string(), "PTX0804");
 /// ```
-pub fn generation(module: &Module) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    let uses = uses(module);
-    addresses(module, &mut found);
-    unresolved::functions(module, &uses, &mut found);
-    unresolved::variables(module, &mut found);
-    parameters(module, &uses, &mut found);
-    mixed(module, &mut found);
-    memory::constants(module, &mut found);
-    memory::shared(module, &uses, &mut found);
+#[must_use]
+pub fn codegen_limits(module: &Module) -> Vec<Diagnostic> {
+    let mut context = Context::new(module, Environment::of(module));
+    let (uses, names) = (uses(module), FunctionNames::new(module));
+    addresses(&mut context);
+    unresolved::functions(&mut context, &uses, &names);
+    unresolved::variables(&mut context);
+    parameters(&mut context, &uses, &names);
+    mixed(&mut context);
+    memory::constants(&mut context);
+    memory::shared(&mut context, &uses, &names);
+    let mut found = context.into_diagnostics();
     found.sort_by_key(|d| d.span.start);
     found
 }
 
-/// The names of the module that the bodies use.
-pub(crate) type Uses = BTreeMap<FuncId, BTreeSet<SymbolId>>;
-
-fn uses(module: &Module) -> Uses {
-    let of = |body: &Body| each_symbol(body.pool()).collect();
-    module
-        .definitions()
-        .map(|(id, _, body)| (id, of(body)))
-        .collect()
-}
-
-fn each_symbol(pool: &OperandPool) -> impl Iterator<Item = SymbolId> {
-    let addresses = pool.addresses().iter().flat_map(|a| [a.base, a.offset]);
-    let all = pool.operands().iter().copied().chain(addresses);
-    all.filter_map(|operand| match operand {
-        Operand::Symbol(id) => Some(id),
-        _ => None,
-    })
-}
-
-/// The item of a function, to point at its name.
-pub(crate) fn at_name(module: &Module, function: &Function) -> Span {
-    let own = |item: Item| match item {
-        Item::Function(id) => module.functions().get(id).is_some_and(|f| f == function),
-        _ => false,
-    };
-    let item = module.items().find(|(_, i)| own(*i));
-    item.map_or_else(Span::default, |(id, _)| {
-        Words::new(module, module.span(id), true).find(module.name(function.name))
-    })
-}
-
-/// `.address_size 32` is gone since `sm_90`.
-fn addresses(module: &Module, found: &mut Vec<Diagnostic>) {
-    let new = module
-        .header()
-        .target
-        .is_some_and(|t| t.implies(Target::Sm90));
+/// `sm_90` and newer targets have no 32-bit addresses.
+fn addresses(context: &mut Context<'_>) {
+    let module = context.module;
+    let target = module.header().target;
+    let new = target.is_some_and(|t| t.implies(Target::Sm90));
     if module.header().address_size != Some(32) || !new {
         return;
     }
     let directive = |item: Item| match item {
-        Item::Directive(id) => module
-            .directives()
-            .get(id)
-            .is_some_and(|d| d.directive == Directive::AddressSize),
+        Item::Directive(id) => {
+            let stmt = module.directives().get(id);
+            stmt.is_some_and(|d| d.directive == Directive::AddressSize)
+        }
         _ => false,
     };
     if let Some((id, _)) = module.items().find(|(_, i)| directive(*i)) {
-        let at = Words::new(module, module.span(id), true).find("32");
-        let message = "no code with addresses of 32 bits is made for `sm_90` and newer targets";
-        found.push(Diagnostic::warning(Code::SmallAddresses, at, message).with_help("write `64`"));
+        let at = Location::keyword(module.span(id), "32");
+        context.report(at, ResourceProblem::SmallAddresses);
     }
 }
 
 /// Values that the calling convention does not pass: predicates, and integers of 8 and 16 bits.
-fn parameters(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) {
-    // Several results of one function switch the convention off.
-    let off = |f: &Function| f.interface.returns.len > 1;
-    if module.functions().values().any(off) {
+fn parameters(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
+    let module = context.module;
+    // A function with several results switches the convention off.
+    let several = |f: &Function| f.interface.returns.len > 1;
+    if module.functions().values().any(several) {
         return;
     }
-    let small = |p: &&Param| {
-        p.dims.is_empty()
-            && p.vector <= 1
-            && p.ty.known().is_some_and(|ty| {
-                ty == ScalarType::Pred || ty.is_integer() && ty.bits() < 32 && ty.lanes() == 1
-            })
+    let small = |p: &Param| {
+        let scalar = p.dims.is_empty() && p.vector <= 1;
+        p.ty.known().filter(|&ty| {
+            let short = ty.is_integer() && ty.bits() < 32 && ty.lanes() == 1;
+            scalar && (ty == ScalarType::Pred || short)
+        })
     };
     let called: BTreeSet<SymbolId> = uses.values().flatten().copied().collect();
     for symbol in called {
         let Some(SymbolKind::Function(id)) = module.symbols().get(symbol).map(|s| s.kind) else {
             continue;
         };
-        let Some(function) = module.functions().get(id) else {
+        let function = module.functions().get(id);
+        let Some(function) = function.filter(|f| f.kind == FunctionKind::Func) else {
             continue;
         };
-        if function.kind == FunctionKind::Entry {
-            continue;
-        }
         let (params, returns) = (function.interface.params, function.interface.returns);
         let results = returns.of(module.params()).iter();
-        if let Some(param) = results.chain(params.of(module.params())).find(small) {
-            let ty = param.ty.known().map_or("", ScalarType::text);
-            let name = module.name(function.name);
-            let message = format!("`{name}` cannot be called with a value of type `{ty}`");
-            let wide = if ty == ".pred" { ".b32" } else { ".b16" };
-            found.push(
-                Diagnostic::warning(Code::SmallParameter, at_name(module, function), message)
-                    .with_help(format!("pass it as `{wide}`")),
-            );
+        let mut all = results.chain(params.of(module.params()));
+        if let Some(ty) = all.find_map(small) {
+            let problem = ResourceProblem::SmallParameter(function.name, ty);
+            context.report(names.get(id), problem);
         }
     }
 }
 
-/// Instructions of a function that have to agree in a modifier.
-fn mixed(module: &Module, found: &mut Vec<Diagnostic>) {
-    let words: Vec<Option<Modifier>> = module
-        .signatures()
-        .ids()
-        .map(|s| agreed(module, s))
-        .collect();
-    if words.iter().all(Option::is_none) {
+/// Instructions of one function that must have the same modifier.
+fn mixed(context: &mut Context<'_>) {
+    let module = context.module;
+    let sigs = module.signatures().ids();
+    let modifiers: Vec<Option<Modifier>> = sigs.map(|s| must_agree(module, s)).collect();
+    if modifiers.iter().all(Option::is_none) {
         return;
     }
     for (_, function, body) in module.definitions() {
-        let mut first: Option<(Modifier, Span)> = None;
+        let mut first: Option<(Modifier, Location)> = None;
         for (stmt, statement) in body.statements() {
             let Statement::Inst(id) = statement else {
                 continue;
             };
-            let Some(inst) = body.inst(id) else {
-                continue;
-            };
-            let index = inst.sig.as_u32() as usize;
-            let Some(word) = words.get(index).copied().flatten() else {
-                continue;
-            };
-            let at = || Words::new(module, body.source_span(stmt), true).find(word.text());
+            let modifier = body.inst(id).and_then(|inst| {
+                let modifier = modifiers.get(inst.sig.as_u32() as usize)?;
+                *modifier
+            });
+            let Some(found) = modifier else { continue };
+            let at = Location::keyword(body.source_span(stmt), found.text());
             match first {
-                None => first = Some((word, at())),
-                Some((other, before)) if other != word => {
-                    let name = module.name(function.name);
-                    let message =
-                        format!("`{name}` has instructions with `{other}` and with `{word}`");
-                    found.push(
-                        Diagnostic::warning(Code::MixedModifiers, at(), message)
-                            .with_label(before, format!("`{other}` here"))
-                            .with_help(format!("write `{other}` here, or `{word}` everywhere")),
-                    );
+                None => first = Some((found, at)),
+                Some((expected, before)) if expected != found => {
+                    let name = function.name;
+                    context
+                        .report(at, ResourceProblem::MixedModifiers(name, found, expected))
+                        .with_label(before, "first used here");
                     break;
                 }
                 Some(_) => {}
@@ -173,17 +129,17 @@ fn mixed(module: &Module, found: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The word of a mnemonic in which all instructions of a function have to agree.
-fn agreed(module: &Module, id: SigId) -> Option<Modifier> {
+/// The modifier in which a mnemonic must agree with all others of its function.
+fn must_agree(module: &Module, id: SigId) -> Option<Modifier> {
     let signature = module.signature(id);
     let forms = signature.instruction()?.forms();
     let slots = forms.iter().flat_map(|f| {
-        let of_rule = |r: &ptx_isa::Rule| match r.kind {
+        let of_rule = |r: &Rule| match r.kind {
             RuleKind::MustAgree(slot, _) => f.slot(slot.into()),
             _ => None,
         };
         f.rules().iter().filter_map(of_rule)
     });
-    let mut words = slots.map(ptx_isa::Slot::words);
-    words.find_map(|words| signature.modifiers().find(|m| words.contains(*m)))
+    let mut sets = slots.map(Slot::words);
+    sets.find_map(|set| signature.modifiers().find(|m| set.contains(*m)))
 }

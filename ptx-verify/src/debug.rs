@@ -1,18 +1,19 @@
-//! Debug information: files, places, and the data of sections. Manual 11.5.
+//! Debug information: files, locations, and the data of sections. Manual 11.5.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
+use hashbrown::{HashMap, HashSet};
 use ptx_ir::constant::ConstKind;
-use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Item, Operand, OperandPool, Section, SectionEntry, Span};
-use ptx_isa::{Directive, PtxVersion, ScalarType};
+use ptx_ir::{Body, Item, Operand, OperandPool, Section, SectionEntry, Span, Statement};
+use ptx_isa::{Directive, ScalarType};
 
 use crate::context::{Context, constant_kind, integer};
+use crate::location::{Location, Part, Word};
+use crate::problem::debug::DebugProblem;
+use crate::problem::feature::Feature;
 
-/// Checks `.file` and `.section`.
+/// Checks `.file`, `.section`, and `inlined_at` of all bodies.
 pub(crate) fn check(context: &mut Context<'_>) {
     let module = context.module;
-    let mut files: BTreeMap<i64, Span> = BTreeMap::new();
+    let mut files: HashMap<i64, Span> = HashMap::new();
     for (id, item) in module.items() {
         let span = module.span(id);
         match item {
@@ -26,9 +27,9 @@ pub(crate) fn check(context: &mut Context<'_>) {
                     continue;
                 };
                 if let Some(&first) = files.get(&index) {
-                    let message = format!("there is a file {index} already");
-                    let error = context.error(Code::DebugInfo, span, message);
-                    *error = error.clone().with_label(first, "here");
+                    context
+                        .report(Location::exact(span), DebugProblem::DuplicateFile(index))
+                        .with_label(Location::exact(first), "first declared here");
                 } else {
                     files.insert(index, span);
                 }
@@ -41,52 +42,32 @@ pub(crate) fn check(context: &mut Context<'_>) {
             _ => {}
         }
     }
-    places(context);
+    inlined_places(context);
 }
 
 fn section(context: &mut Context<'_>, section: &Section, span: Span) {
     let pool = context.module.pool();
-    let mut labels = BTreeSet::new();
+    let mut labels = HashSet::new();
     for entry in &section.entries {
         let (ty, value) = match *entry {
             SectionEntry::Label(name) => {
                 if labels.is_empty() {
-                    let what = "a label in a section";
-                    let version = PtxVersion::new(7, 0);
-                    context.need(Code::DebugInfo, |_| span, &what, version, None);
+                    context.require(Location::exact(span), Feature::SectionLabel);
                 }
                 if !labels.insert(name) {
-                    let text = context.module.name(name);
-                    let at = context.statement(span).nth(text, 1);
-                    let message = format!("there is a label `{text}` already");
-                    context.error(Code::DuplicateName, at, message);
+                    let at = Location::part(span, Part::Token(Word::Name(name), 1));
+                    context.report(at, DebugProblem::DuplicateLabel(name));
                 }
                 continue;
             }
-            SectionEntry::Int { ty, value, .. } => (ty, Ok(i64::from(value))),
+            SectionEntry::Int { ty, value, .. } => (ty, i64::from(value)),
             SectionEntry::Other { ty, value, .. } => {
                 let operand = pool.get(value);
-                let negative = constant_kind(pool, operand) == Some(ConstKind::Signed);
-                // Without a sign before it, only the low half of a number is looked at.
-                let low = |v: i64| {
-                    if v < 0 && negative {
-                        v
-                    } else {
-                        v & 0xFFFF_FFFF
-                    }
+                let Some(value) = datum(pool, operand, ty) else {
+                    address(context, operand, ty, span);
+                    continue;
                 };
-                let value = integer(pool, operand).map(|v| match ty {
-                    ScalarType::B64 => v,
-                    _ => low(v),
-                });
-                (ty, value.ok_or(operand))
-            }
-        };
-        let value = match value {
-            Ok(value) => value,
-            Err(operand) => {
-                address(context, operand, ty, span);
-                continue;
+                (ty, value)
             }
         };
         let (low, high) = match ty {
@@ -96,66 +77,54 @@ fn section(context: &mut Context<'_>, section: &Section, span: Span) {
             _ => continue,
         };
         if !(low..=high).contains(&value) {
-            let at = number(context, span, value);
-            let message = format!("{value} does not fit `{ty}`");
-            context.error(Code::DebugInfo, at, message);
+            let at = Location::part(span, Part::Number(value));
+            context.report(at, DebugProblem::Number(value, ty));
             return;
         }
     }
 }
 
-/// A label or a section as a datum: its address has 32 or 64 bits.
-fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Span) {
-    let name = match operand {
-        Operand::Name(name) => name,
-        Operand::Difference(_) => {
-            let what = "the distance of two labels";
-            let version = PtxVersion::new(7, 5);
-            return context.need(Code::DebugInfo, |_| span, &what, version, None);
-        }
-        _ => return,
-    };
-    if ty.bits() < 32 {
-        let text = context.module.name(name);
-        let at = context.statement(span).find(text);
-        let message = format!("the address of `{text}` does not fit `{ty}`");
-        context.error(Code::DebugInfo, at, message);
+/// The value of a datum as ptxas reads it: without a sign, only the low half of a number.
+fn datum(pool: &OperandPool, operand: Operand, ty: ScalarType) -> Option<i64> {
+    let value = integer(pool, operand)?;
+    let signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
+    match ty {
+        ScalarType::B64 => Some(value),
+        _ if value < 0 && signed => Some(value),
+        _ => Some(value & 0xFFFF_FFFF),
     }
 }
 
-/// Where a number stands in a section.
-fn number(context: &Context<'_>, span: Span, value: i64) -> Span {
-    let source = context.module.source();
-    let text = span.of(source);
-    let equal = |t: &ptx_ir::lex::Token| {
-        let digits = t.span.of(text);
-        let e = ptx_ir::constant::read_expression(digits, 0, 1);
-        let read = e.value.ok().and_then(|v| v.as_int());
-        read.map(i64::unsigned_abs) == Some(value.unsigned_abs())
-    };
-    let mut tokens = Lexer::fragment(text).filter(|t| t.kind == TokenKind::Integer);
-    tokens
-        .find(equal)
-        .map_or(span, |t| t.span.shifted(span.start))
+/// Checks a label or a section as a datum.
+fn address(context: &mut Context<'_>, operand: Operand, ty: ScalarType, span: Span) {
+    match operand {
+        Operand::Difference(_) => {
+            context.require(Location::exact(span), Feature::LabelDifference);
+        }
+        Operand::Name(name) if ty.bits() < 32 => {
+            let at = Location::name(span, name);
+            context.report(at, DebugProblem::Address(name, ty));
+        }
+        _ => {}
+    }
 }
 
-/// The numbers of a `.loc` have 32 bits.
+/// Checks the numbers of a `.loc`.
 pub(crate) fn numbers(context: &mut Context<'_>, pool: &OperandPool, args: &[Operand], span: Span) {
     if args.len() > 3 {
-        let at = |c: &Context<'_>| c.statement(span).find("inlined_at");
-        let what = "the place that code was inlined at";
-        context.need(Code::DebugInfo, at, &what, PtxVersion::new(7, 0), None);
+        let at = Location::keyword(span, "inlined_at");
+        context.require(at, Feature::InlinedAt);
     }
-    // What has more than 31 bits is never small.
+    // A number of more than 31 bits is never small.
     let long = args.iter().filter(|o| matches!(o, Operand::Imm(_)));
     let mut values = long.filter_map(|o| integer(pool, *o));
     if let Some(value) = values.find(|v| u32::try_from(*v).is_err()) {
-        let at = number(context, span, value);
-        let message = format!("{value} does not fit 32 bits");
-        context.error(Code::DebugInfo, at, message);
+        let at = Location::part(span, Part::Number(value));
+        context.report(at, DebugProblem::LocNumber(value));
     }
 }
 
+/// File, line and column.
 type Place = (i64, i64, i64);
 
 fn place(pool: &OperandPool, args: &[Operand]) -> Option<Place> {
@@ -169,38 +138,33 @@ fn place(pool: &OperandPool, args: &[Operand]) -> Option<Place> {
     ))
 }
 
-/// Whether a body says where code of it was inlined.
-pub(crate) fn names_places(body: &ptx_ir::Body) -> bool {
+/// Whether a body has a `.loc` with `inlined_at`.
+pub(crate) fn has_inlined_code(body: &Body) -> bool {
     let mut all = body.directives().values();
     all.any(|d| d.directive == Directive::Loc && d.args.len() > 3)
 }
 
-/// A place that code was inlined at must have been named before.
-fn places(context: &mut Context<'_>) {
+/// Checks that each `inlined_at` names the place of an earlier `.loc`.
+fn inlined_places(context: &mut Context<'_>) {
     let module = context.module;
-    if !module.bodies().values().any(names_places) {
+    if !module.bodies().values().any(has_inlined_code) {
         return;
     }
-    let mut seen: BTreeSet<Place> = BTreeSet::new();
+    let mut seen: HashSet<Place> = HashSet::new();
     for (_, _, body) in module.definitions() {
         for (stmt, statement) in body.statements() {
-            let ptx_ir::Statement::Directive(id) = statement else {
+            let Statement::Directive(id) = statement else {
                 continue;
             };
-            let Some(stmt_of) = body
-                .directives()
-                .get(id)
-                .filter(|d| d.directive == Directive::Loc)
-            else {
+            let directive = body.directives().get(id);
+            let Some(loc) = directive.filter(|d| d.directive == Directive::Loc) else {
                 continue;
             };
-            let args = body.pool().slice(stmt_of.args);
-            let at = args.get(4..).and_then(|a| place(body.pool(), a));
-            if let Some(at) = at.filter(|p| !seen.contains(p)) {
-                let span = body.source_span(stmt);
-                let word = context.statement(span).find("inlined_at");
-                let message = format!("no `.loc {} {} {}` stands before this", at.0, at.1, at.2);
-                context.error(Code::DebugInfo, word, message);
+            let args = body.pool().slice(loc.args);
+            let inlined = args.get(4..).and_then(|a| place(body.pool(), a));
+            if let Some((file, line, column)) = inlined.filter(|p| !seen.contains(p)) {
+                let at = Location::keyword(body.source_span(stmt), "inlined_at");
+                context.report(at, DebugProblem::InlinedAt(file, line, column));
             }
             seen.extend(args.get(..3).and_then(|a| place(body.pool(), a)));
         }

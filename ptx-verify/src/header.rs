@@ -1,123 +1,86 @@
-//! The header: whether the version knows the target, and what goes with it. Manual 11.1.
+//! The header: whether the version has the target, and which options it may have. Manual 11.1.
 
-use alloc::format;
-use ptx_ir::{Code, DirectiveStmt, Item, ItemId, Module, Operand, Span};
+use ptx_ir::{DirectiveStmt, Item, ItemId, Module, Operand, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::context::Context;
-use crate::interface::floor;
+use crate::directive::available;
+use crate::location::Location;
+use crate::problem::feature::Feature;
+use crate::problem::header::HeaderProblem;
 
 /// Every directive of a kind at module level.
-fn each(module: &Module, directive: Directive) -> alloc::vec::Vec<(Span, DirectiveStmt)> {
-    let find = |(id, item): (ItemId, Item)| match item {
+fn each(module: &Module, directive: Directive) -> impl Iterator<Item = (Span, DirectiveStmt)> {
+    let find = move |(id, item): (ItemId, Item)| match item {
         Item::Directive(at) => {
             let stmt = *module.directives().get(at)?;
             (stmt.directive == directive).then_some((module.span(id), stmt))
         }
         _ => None,
     };
-    module.items().filter_map(find).collect()
+    module.items().filter_map(find)
 }
 
 /// Checks `.target` and `.address_size`.
 pub(crate) fn check(context: &mut Context<'_>) {
-    let version = context.module.header().version;
-    for (span, stmt) in each(context.module, Directive::Target) {
-        target(context, span, stmt, version);
+    let module = context.module;
+    for (span, stmt) in each(module, Directive::Target) {
+        target(context, span, stmt, module.header().version);
     }
-    if let Some((span, _)) = each(context.module, Directive::AddressSize).first() {
-        floor(context, Directive::AddressSize, *span);
+    if let Some((span, _)) = each(module, Directive::AddressSize).next() {
+        let at = Location::exact(span);
+        available(context, Directive::AddressSize, at);
     }
 }
 
-/// Whether each texture goes with a sampler of its own.
+/// Whether each texture is read with a separate sampler.
 pub(crate) fn independent_textures(module: &Module) -> bool {
-    let option = |operand: &Operand| match operand {
-        Operand::Name(id) => TargetOption::from_text(module.name_bytes(*id)),
-        _ => None,
+    let independent = |operand: &Operand| match operand {
+        Operand::Name(id) => {
+            let option = TargetOption::from_text(module.name_bytes(*id));
+            option == Some(TargetOption::TexmodeIndependent)
+        }
+        _ => false,
     };
-    let wanted = Some(TargetOption::TexmodeIndependent);
-    let targets = each(module, Directive::Target);
-    targets.iter().any(|(_, stmt)| {
-        let args = module.pool().slice(stmt.args);
-        args.iter().any(|a| option(a) == wanted)
-    })
-}
-
-fn name<'m>(context: &Context<'m>, operand: Operand) -> Option<&'m [u8]> {
-    match operand {
-        Operand::Name(id) => Some(context.module.name_bytes(id)),
-        _ => None,
-    }
+    let mut targets = each(module, Directive::Target);
+    targets.any(|(_, stmt)| module.pool().slice(stmt.args).iter().any(independent))
 }
 
 fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: Option<PtxVersion>) {
-    let args = context.module.pool().slice(stmt.args);
-    let statement = context.statement(span);
-    let mut textures: Option<TargetOption> = None;
-    let first = args.first().and_then(|o| name(context, *o));
-    if let Some(option) = first.and_then(TargetOption::from_text) {
-        let at = statement.find(option.text());
-        let message = format!("`{option}` is an option; the architecture stands before it");
-        context.error(Code::TargetOption, at, message).help =
-            Some(format!("write `.target sm_90, {option}`"));
+    let module = context.module;
+    let names = module.pool().slice(stmt.args).iter();
+    let names = names.filter_map(|operand| match operand {
+        Operand::Name(id) => Some((Location::name(span, *id), module.name_bytes(*id))),
+        _ => None,
+    });
+    if let Some((at, text)) = names.clone().next()
+        && let Some(option) = TargetOption::from_text(text)
+    {
+        context.report(at, HeaderProblem::OptionFirst(option));
         return;
     }
-    for &operand in args {
-        let Some(text) = name(context, operand) else {
-            continue;
-        };
-        let at = statement.find(core::str::from_utf8(text).unwrap_or_default());
-        if let (Some(target), Some(version)) = (Target::from_name(text), version) {
-            known_by(context, target, version, at);
+    let mut textures: Option<TargetOption> = None;
+    for (at, text) in names {
+        if let (Some(target), Some(version)) = (Target::from_name(text), version)
+            && version < target.min_version()
+        {
+            context.report(at, HeaderProblem::TargetVersion(target, version));
         }
         let Some(option) = TargetOption::from_text(text) else {
             continue;
         };
-        let what = format!("`{option}`");
-        context.need(
-            Code::TargetOption,
-            |_| at,
-            &what,
-            option.since(),
-            option.target(),
-        );
+        context.require(at, Feature::TargetOption(option));
         match option {
             TargetOption::TexmodeUnified | TargetOption::TexmodeIndependent => {
                 if let Some(other) = textures.filter(|t| *t != option) {
-                    let message = format!("`{option}` contradicts `{other}`");
-                    context.error(Code::TargetOption, at, message);
+                    context.report(at, HeaderProblem::OptionConflict(option, other));
                 }
                 textures = Some(option);
             }
-            TargetOption::MapF64ToF32 if !context.until(at, &what, Target::Sm13) => {
-                let message =
-                    format!("`{option}` is for targets without double precision, before `sm_13`");
-                context.error(Code::TargetOption, at, message).help =
-                    Some(format!("leave `{option}` out"));
+            TargetOption::Debug if module.sections().is_empty() => {
+                context.report(at, HeaderProblem::NoDebugInfo);
             }
-            TargetOption::Debug => debug(context, at),
             _ => {}
         }
-    }
-}
-
-fn known_by(context: &mut Context<'_>, target: Target, version: PtxVersion, at: Span) {
-    let first = target.min_version();
-    if version < first {
-        let message =
-            format!("PTX {version} does not have `{target}`, which begins with PTX {first}");
-        context.error(Code::TargetVersion, at, message).help = Some(format!(
-            "write `.version {first}` or a target that PTX {version} has"
-        ));
-    }
-}
-
-/// With `debug` there must be debug information.
-fn debug(context: &mut Context<'_>, at: Span) {
-    if context.module.sections().is_empty() {
-        let message = "`debug` needs debug information, and there is no `.section` with any";
-        context.error(Code::TargetOption, at, message.into()).help =
-            Some("leave `debug` out".into());
     }
 }

@@ -1,24 +1,38 @@
-//! A module whose verdict is kept, so that after an edit only what could change is checked again.
+//! A checked module whose diagnostics are kept, so that after an edit only what could have changed is checked again.
 
 use alloc::vec::Vec;
 use ptx_ir::edit::Changed;
-use ptx_ir::{Body, Diagnostic, FuncId, Module, Operand, Severity, SymbolId};
+use ptx_ir::query::Environment;
+use ptx_ir::{Body, Diagnostic, FuncId, Module, Operand, Severity, Statement, SymbolId};
 use ptx_isa::{PtxVersion, Target};
 
 use crate::context::Context;
 use crate::instruction::Instructions;
-use crate::{Environment, Options, body, debug, header, items, redeclaration};
+use crate::{Options, body, debug, module_rules};
 
 /// What an edit changed.
-#[derive(Copy, Clone, Default, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
 pub struct Changes<'a> {
     /// Functions with another body.
     pub functions: &'a [FuncId],
     /// Names of the module with another declaration: the rules of the module and the functions that use them are checked
     /// again.
     pub symbols: &'a [SymbolId],
-    /// Whether directives of the module came or went: everything is checked again.
+    /// Whether directives of the module were added or removed: everything is checked again.
     pub directives: bool,
+}
+
+impl<'a> Changes<'a> {
+    /// Changed bodies and changed declarations.
+    #[must_use]
+    pub const fn new(functions: &'a [FuncId], symbols: &'a [SymbolId]) -> Self {
+        Self {
+            functions,
+            symbols,
+            directives: false,
+        }
+    }
 }
 
 impl<'a> From<&'a Changed> for Changes<'a> {
@@ -32,16 +46,19 @@ impl<'a> From<&'a Changed> for Changes<'a> {
     }
 }
 
-/// The verdict on one body.
+/// The diagnostics of one body.
 #[derive(Clone, Debug)]
-struct BodyVerdict {
+struct CheckedBody {
     function: FuncId,
-    found: Vec<Diagnostic>,
+    diagnostics: Vec<Diagnostic>,
     /// The names of the module that it uses, in order.
     symbols: Vec<SymbolId>,
 }
 
-/// A module that was checked, with the verdict on each of its functions.
+/// A checked module, with the diagnostics of each function.
+///
+/// Checking is linear in the module; [`update`](Self::update) after an edit is linear in the changed functions, and in
+/// the declarations at module level where one of them changed.
 ///
 /// ```
 /// # use ptx_verify::{Changes, Checked, Options};
@@ -59,21 +76,21 @@ struct BodyVerdict {
 /// assert_eq!(checked.of_function(k).len(), 1);
 /// # Ok::<(), ptx_ir::edit::EditError>(())
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Checked {
     options: Options,
     environment: Environment,
     /// Of the rules that look at more than one function.
-    outside: Vec<Diagnostic>,
-    bodies: Vec<BodyVerdict>,
-    /// Where the verdict on each function is.
-    places: Vec<Option<usize>>,
+    of_module: Vec<Diagnostic>,
+    bodies: Vec<CheckedBody>,
+    /// The index of each function's body in `bodies`.
+    indices: Vec<Option<usize>>,
     instructions: Instructions,
 }
 
-/// Says that a module was found legal for a version and a target. Only [`Checked::proof`] makes one; it speaks of the
-/// module as it was at the last [`Checked::update`].
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+/// Evidence that a module was found legal for a version and a target. Only [`Checked::proof`] makes one; it is about the
+/// module as of the last [`Checked::update`].
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Proof {
     version: PtxVersion,
     target: Target,
@@ -81,11 +98,13 @@ pub struct Proof {
 
 impl Proof {
     /// The version it is legal in.
+    #[must_use]
     pub const fn version(self) -> PtxVersion {
         self.version
     }
 
     /// The target it is legal on.
+    #[must_use]
     pub const fn target(self) -> Target {
         self.target
     }
@@ -93,18 +112,17 @@ impl Proof {
 
 impl Checked {
     /// Checks a whole module.
+    #[must_use]
     pub fn new(module: &Module, options: Options) -> Self {
-        let mut context = Context::new(module, Environment::new(module, &options));
+        let environment = options.environment(module);
         let mut checked = Self {
             options,
-            environment: context.environment,
-            outside: Vec::new(),
+            environment,
+            of_module: of_module(module, environment),
             bodies: Vec::new(),
-            places: Vec::new(),
+            indices: Vec::new(),
             instructions: Instructions::new(module),
         };
-        module_rules(&mut context);
-        checked.outside = context.found;
         for (function, ..) in module.definitions() {
             checked.check_body(module, function);
         }
@@ -113,32 +131,28 @@ impl Checked {
 
     /// Checks again what an edit of the module could have changed.
     pub fn update(&mut self, module: &Module, changes: Changes<'_>) {
-        let environment = Environment::new(module, &self.options);
+        let environment = self.options.environment(module);
         if environment != self.environment || changes.directives {
             *self = Self::new(module, self.options);
             return;
         }
-        self.instructions.grow(module);
-        // Which places code was inlined at is known across functions.
-        let places = |f: &FuncId| module.body(*f).is_some_and(debug::names_places);
-        if !changes.symbols.is_empty() || changes.functions.iter().any(places) {
-            let mut context = Context::new(module, environment);
-            module_rules(&mut context);
-            self.outside = context.found;
-        }
-        if !changes.symbols.is_empty() {
-            self.instructions.rename(module);
+        self.instructions.update_mnemonics(module);
+        // A `.loc` with `inlined_at` refers to those of other functions.
+        let inlined = |f: &FuncId| module.body(*f).is_some_and(debug::has_inlined_code);
+        if !changes.symbols.is_empty() || changes.functions.iter().any(inlined) {
+            self.of_module = of_module(module, environment);
         }
         let mut stale: Vec<FuncId> = changes.functions.to_vec();
         if !changes.symbols.is_empty() {
-            let used = |b: &&BodyVerdict| {
+            self.instructions.update_symbols(module);
+            let uses = |b: &&CheckedBody| {
                 let mut symbols = changes.symbols.iter();
                 symbols.any(|s| b.symbols.binary_search(s).is_ok())
             };
-            stale.extend(self.bodies.iter().filter(used).map(|b| b.function));
-            stale.sort_unstable();
-            stale.dedup();
+            stale.extend(self.bodies.iter().filter(uses).map(|b| b.function));
         }
+        stale.sort_unstable();
+        stale.dedup();
         for function in stale {
             self.check_body(module, function);
         }
@@ -146,99 +160,114 @@ impl Checked {
 
     /// Checks the body of a function, for the first time or again.
     fn check_body(&mut self, module: &Module, function: FuncId) {
-        let verdict = module
-            .body(function)
-            .map(|body| self.judge(module, function, body));
+        let checked = module.body(function).map(|body| CheckedBody {
+            function,
+            diagnostics: self.diagnostics_of(module, function, body),
+            symbols: used_symbols(body),
+        });
         let index = function.as_u32() as usize;
-        let place = self.places.get(index).copied().flatten();
-        match (verdict, place.and_then(|p| self.bodies.get_mut(p))) {
-            (Some(verdict), Some(old)) => *old = verdict,
-            (Some(verdict), None) => {
-                self.places.resize(self.places.len().max(index + 1), None);
-                if let Some(entry) = self.places.get_mut(index) {
+        let known = self.indices.get(index).copied().flatten();
+        match (checked, known.and_then(|i| self.bodies.get_mut(i))) {
+            (Some(checked), Some(old)) => *old = checked,
+            (Some(checked), None) => {
+                let len = self.indices.len().max(index + 1);
+                self.indices.resize(len, None);
+                if let Some(entry) = self.indices.get_mut(index) {
                     *entry = Some(self.bodies.len());
                 }
-                self.bodies.push(verdict);
+                self.bodies.push(checked);
             }
-            // It is a declaration now.
-            (None, Some(old)) => old.found.clear(),
+            // The function has no body any more.
+            (None, Some(old)) => old.diagnostics.clear(),
             (None, None) => {}
         }
     }
 
-    fn verdict(&self, function: FuncId) -> Option<&BodyVerdict> {
-        let place = self.places.get(function.as_u32() as usize)?;
-        self.bodies.get((*place)?)
-    }
-
-    fn judge(&mut self, module: &Module, function: FuncId, of_function: &Body) -> BodyVerdict {
+    fn diagnostics_of(
+        &mut self,
+        module: &Module,
+        function: FuncId,
+        of_function: &Body,
+    ) -> Vec<Diagnostic> {
         let mut context = Context::new(module, self.environment);
-        self.instructions.enter(module, function, of_function);
-        body::check(&mut context, &mut self.instructions, of_function);
-        let mut symbols: Vec<SymbolId> = of_function
-            .pool()
-            .operands()
-            .iter()
-            .filter_map(symbol)
-            .collect();
-        for address in of_function.pool().addresses() {
-            symbols.extend(symbol(&address.base));
+        let instructions = &mut self.instructions;
+        instructions.enter(module, function, of_function);
+        for (stmt, statement) in of_function.statements() {
+            if let Statement::Inst(id) = statement {
+                if let Some(inst) = of_function.inst(id) {
+                    instructions.check(&mut context, of_function, stmt, id, inst);
+                }
+            } else {
+                let span = of_function.source_span(stmt);
+                body::check(&mut context, of_function, statement, span);
+            }
         }
-        symbols.sort_unstable();
-        symbols.dedup();
-        BodyVerdict {
-            function,
-            found: context.found,
-            symbols,
-        }
+        context.into_diagnostics()
     }
 
-    /// Everything that is wrong: what concerns the module first, then function by function.
+    fn of_body(&self, function: FuncId) -> Option<&CheckedBody> {
+        let index = self.indices.get(function.as_u32() as usize)?;
+        self.bodies.get((*index)?)
+    }
+
+    /// All diagnostics: first those of the module, then function by function.
     pub fn diagnostics(&self) -> impl Iterator<Item = &Diagnostic> {
-        let bodies = self.bodies.iter().flat_map(|b| &b.found);
-        self.outside.iter().chain(bodies)
+        let bodies = self.bodies.iter().flat_map(|b| &b.diagnostics);
+        self.of_module.iter().chain(bodies)
     }
 
-    /// What is wrong in the body of a function.
+    /// The diagnostics of the body of a function.
+    #[must_use]
     pub fn of_function(&self, function: FuncId) -> &[Diagnostic] {
-        self.verdict(function).map_or(&[], |v| &v.found)
+        self.of_body(function).map_or(&[], |b| &b.diagnostics)
     }
 
-    /// The names of the module that the body of a function uses: its verdict depends on them, and on no others.
+    /// The names of the module that the body of a function uses: its diagnostics depend on their declarations, and on no
+    /// others.
+    #[must_use]
     pub fn used_symbols(&self, function: FuncId) -> &[SymbolId] {
-        self.verdict(function).map_or(&[], |v| &v.symbols)
+        self.of_body(function).map_or(&[], |b| &b.symbols)
     }
 
-    /// A proof that there is no error; `None` where there is one, or where the header names no known target.
+    /// Evidence that there is no error; `None` where there is one, or where the header names no known target.
+    #[must_use]
     pub fn proof(&self) -> Option<Proof> {
         let legal = self.diagnostics().all(|d| d.severity != Severity::Error);
-        let target = self.environment.target.filter(|_| legal)?;
+        let target = self.environment.target().filter(|_| legal)?;
         Some(Proof {
-            version: self.environment.version,
+            version: self.environment.version(),
             target,
         })
     }
 
     /// All diagnostics in the order of the source.
-    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
-        let mut found = self.outside;
-        found.extend(self.bodies.into_iter().flat_map(|b| b.found));
+    #[must_use]
+    pub fn into_diagnostics(self) -> Vec<Diagnostic> {
+        let mut found = self.of_module;
+        found.extend(self.bodies.into_iter().flat_map(|b| b.diagnostics));
         found.sort_by_key(|d| d.span.start);
         found
     }
 }
 
-fn symbol(operand: &Operand) -> Option<SymbolId> {
-    match operand {
-        Operand::Symbol(id) => Some(*id),
-        _ => None,
-    }
+/// The diagnostics of the rules that look at more than one function.
+fn of_module(module: &Module, environment: Environment) -> Vec<Diagnostic> {
+    let mut context = Context::new(module, environment);
+    module_rules::check(&mut context);
+    context.into_diagnostics()
 }
 
-/// The rules that look at more than one function.
-pub(crate) fn module_rules(context: &mut Context<'_>) {
-    header::check(context);
-    items(context);
-    redeclaration::check(context);
-    debug::check(context);
+/// The names of the module that a body uses, in order.
+fn used_symbols(body: &Body) -> Vec<SymbolId> {
+    let symbol = |operand: &Operand| match operand {
+        Operand::Symbol(id) => Some(*id),
+        _ => None,
+    };
+    let operands = body.pool().operands().iter().filter_map(symbol);
+    let addresses = body.pool().addresses().iter();
+    let bases = addresses.filter_map(|address| symbol(&address.base));
+    let mut symbols: Vec<SymbolId> = operands.chain(bases).collect();
+    symbols.sort_unstable();
+    symbols.dedup();
+    symbols
 }

@@ -1,18 +1,17 @@
-//! Initial values: their sort, their number, their nesting. Manual 5.4.4.
+//! Initial values: their types, their number, their nesting. Manual 5.4.4.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::{
-    Address, Code, Declarator, Linkage, Operand, OperandPool, PrimaryMap, Span, SymbolKind, Var,
-    VarDecl, VarId,
+    Declarator, Linkage, Operand, OperandPool, OperandRef, Span, SymbolKind, VarDecl, VarId,
 };
-use ptx_isa::{PtxVersion, ScalarType, StateSpace, TypeKind};
+use ptx_isa::{ScalarType, StateSpace, TypeKind};
 
 use crate::context::{Context, constant_kind, integer};
-use crate::stmt_tokens::Statement;
-use crate::variable::Tables;
+use crate::location::{Location, Part};
+use crate::problem::feature::Feature;
+use crate::problem::initializer::InitializerProblem;
+use crate::variable_tables::Tables;
 
 /// Checks the initial value of one name.
 pub(crate) fn check(
@@ -21,42 +20,32 @@ pub(crate) fn check(
     decl: &VarDecl,
     ty: ScalarType,
     declarator: &Declarator,
-    statement: &Statement<'_>,
+    span: Span,
 ) {
-    let name = context.module.name(declarator.name);
-    let at = statement.after(name, "=");
-    if !matches!(decl.space, StateSpace::Global | StateSpace::Const) {
-        let message = format!("`{name}` cannot have an initial value in `{}`", decl.space);
-        context.error(Code::InitialPlace, at, message).help =
-            Some("store the value at the start of the kernel".into());
+    let name = declarator.name;
+    let at = Location::part(span, Part::Initializer(name));
+    let problem = if !matches!(decl.space, StateSpace::Global | StateSpace::Const) {
+        InitializerProblem::Space(name, decl.space)
+    } else if decl.linkage == Some(Linkage::Extern) {
+        InitializerProblem::External(name)
+    } else if ty == ScalarType::F16 {
+        InitializerProblem::F16
+    } else {
+        let mut values = Values {
+            context,
+            tables,
+            ty,
+            at,
+        };
+        if let Err(problem) = values.check(decl, declarator) {
+            context.report(at, problem);
+        }
         return;
-    }
-    if decl.linkage == Some(Linkage::Extern) {
-        let message = format!("`{name}` is external: its definition gives the initial value");
-        context.error(Code::InitialPlace, at, message);
-        return;
-    }
-    if ty == ScalarType::F16 {
-        context
-            .error(
-                Code::InitialPlace,
-                at,
-                "there are no initial values of type `.f16`".into(),
-            )
-            .help = Some("declare it as `.b16` with the bits of the number".into());
-        return;
-    }
-    let values = Values {
-        context,
-        pool: tables.pool,
-        vars: tables.vars,
-        ty,
-        at,
     };
-    values.check(decl, declarator);
+    context.report(at, problem);
 }
 
-/// The fields of handles. Manual 5.3.
+/// The fields of opaque types. Manual 5.3.
 const TEXTURE: &[&str] = &[
     "width",
     "height",
@@ -89,7 +78,7 @@ const SAMPLER: &[&str] = &[
     "force_unnormalized_coords",
 ];
 
-/// Words that any field takes as its value.
+/// Modes that any field takes as its value.
 const MODES: &[&str] = &[
     "wrap",
     "mirror",
@@ -100,132 +89,118 @@ const MODES: &[&str] = &[
     "linear",
 ];
 
-/// What an initialiser must hold at some depth of its braces.
+/// What one pair of braces holds.
 #[derive(Copy, Clone)]
-enum Wanted {
-    /// At most so many parts; any number for `None`.
+enum Braces {
+    /// At most this number of parts; any number for `None`.
     Array(Option<i64>),
-    /// Exactly so many parts.
+    /// Exactly this number of parts.
     Vector(i64),
 }
 
 struct Values<'c, 'm> {
     context: &'c mut Context<'m>,
-    pool: &'c OperandPool,
-    vars: Option<&'c PrimaryMap<VarId, Var>>,
+    tables: Tables<'c>,
     ty: ScalarType,
-    at: Span,
+    at: Location,
 }
 
-impl Values<'_, '_> {
-    /// Goes through the braces level by level, without recursion.
-    fn check(mut self, decl: &VarDecl, declarator: &Declarator) {
-        if self.ty.kind() == TypeKind::Opaque && !self.fields(declarator.init) {
-            return;
-        }
-        let dims = self.pool.slice(declarator.dims).iter();
-        let dims = dims.map(|d| Wanted::Array(integer(self.pool, *d)));
-        let mut levels: Vec<Wanted> = dims.collect();
-        // Halves and handles are written like vectors of their parts.
-        let parts = decl
-            .vector
-            .max(if self.ty == ScalarType::F16x2 { 2 } else { 1 });
-        if self.ty.kind() == TypeKind::Opaque {
-            levels.push(Wanted::Array(None));
-        } else if decl.vector > 1 {
-            levels.push(Wanted::Vector(parts.into()));
-        } else if parts > 1 {
-            levels.push(Wanted::Array(Some(parts.into())));
+type Checked = Result<(), InitializerProblem>;
+
+impl<'c> Values<'c, '_> {
+    fn pool(&self) -> &'c OperandPool {
+        self.tables.pool
+    }
+
+    /// Descends into the braces level by level, without recursion.
+    fn check(&mut self, decl: &VarDecl, declarator: &Declarator) -> Checked {
+        let opaque = self.ty.kind() == TypeKind::Opaque;
+        if opaque {
+            self.fields(declarator.init)?;
         }
         let mut row: Vec<Operand> = alloc::vec![declarator.init];
-        for wanted in levels {
+        for braces in self.levels(decl, declarator) {
             let mut next = Vec::new();
             for operand in row {
                 let Operand::Vector(list) = operand else {
-                    return self.mismatch("stand in braces, one pair for each dimension");
+                    return Err(InitializerProblem::MissingBraces(self.ty));
                 };
-                let parts = self.pool.list(list);
+                let parts = self.pool().list(list);
                 let len = parts.len() as i64;
-                match wanted {
-                    Wanted::Array(Some(most)) if len > most => {
-                        return self.count(format!("{len} initial values for {most} elements"));
+                match braces {
+                    Braces::Array(Some(most)) if len > most => {
+                        return Err(InitializerProblem::TooMany(len, most));
                     }
-                    Wanted::Array(None) if len == 0 && self.ty.kind() != TypeKind::Opaque => {
-                        return self.mismatch("are needed where the size is left out");
+                    Braces::Array(None) if len == 0 && !opaque => {
+                        return Err(InitializerProblem::NoValues(self.ty));
                     }
-                    Wanted::Vector(count) if len != count => {
-                        return self.count(format!("{len} initial values for a vector of {count}"));
+                    Braces::Vector(count) if len != count => {
+                        return Err(InitializerProblem::VectorCount(len, count));
                     }
                     _ => next.extend_from_slice(parts),
                 }
             }
             row = next;
         }
-        if self.ty.kind() == TypeKind::Opaque || self.ty == ScalarType::F16x2 {
-            return;
+        if opaque || self.ty == ScalarType::F16x2 {
+            return Ok(());
         }
-        for operand in row {
-            if !self.scalar(operand) {
-                return;
-            }
-        }
+        row.into_iter().try_for_each(|operand| self.scalar(operand))
     }
 
-    /// The fields of a handle; false where one is not of its type.
-    fn fields(&mut self, init: Operand) -> bool {
+    /// The braces around single values, from the outside.
+    fn levels(&self, decl: &VarDecl, declarator: &Declarator) -> Vec<Braces> {
+        let dims = self.pool().slice(declarator.dims).iter();
+        let dims = dims.map(|d| Braces::Array(integer(self.pool(), *d)));
+        let mut levels: Vec<Braces> = dims.collect();
+        // Packed halves and the fields of opaque types are written like vectors of their parts.
+        let halves = if self.ty == ScalarType::F16x2 { 2 } else { 1 };
+        let parts = decl.vector.max(halves);
+        if self.ty.kind() == TypeKind::Opaque {
+            levels.push(Braces::Array(None));
+        } else if decl.vector > 1 {
+            levels.push(Braces::Vector(parts.into()));
+        } else if parts > 1 {
+            levels.push(Braces::Array(Some(parts.into())));
+        }
+        levels
+    }
+
+    /// The fields of an opaque type.
+    fn fields(&self, init: Operand) -> Checked {
         let allowed = match self.ty {
             ScalarType::Texref => TEXTURE,
             ScalarType::Surfref => SURFACE,
             _ => SAMPLER,
         };
+        let module = self.context.module;
         let parts = match init {
-            Operand::Vector(list) => self.pool.list(list),
+            Operand::Vector(list) => self.pool().list(list),
             _ => &[],
         };
         for &part in parts {
             let Operand::Field(at) = part else { continue };
-            let (Operand::Name(id), value) = self.pool.pair(at) else {
+            let (Operand::Name(field), value) = self.pool().pair(at) else {
                 continue;
             };
-            let field = self.context.module.name(id);
-            if !allowed.contains(&field) {
-                let message = format!("`{}` has no field `{field}`", self.ty);
-                let error = self.context.error(Code::InitialValue, self.at, message);
-                error.help = Some(format!("its fields are {}", allowed.join(", ")));
-                return false;
+            if !allowed.contains(&module.name(field)) {
+                return Err(InitializerProblem::Field(self.ty, field, allowed));
             }
-            if let Operand::Name(id) = value
-                && !MODES.contains(&self.context.module.name(id))
+            if let Operand::Name(mode) = value
+                && !MODES.contains(&module.name(mode))
             {
-                let value = self.context.module.name(id);
-                let message = format!("the field `{field}` has no value `{value}`");
-                let error = self.context.error(Code::InitialValue, self.at, message);
-                error.help = Some(format!("values are numbers and {}", MODES.join(", ")));
-                return false;
+                return Err(InitializerProblem::FieldValue(field, mode, MODES));
             }
         }
-        true
+        Ok(())
     }
 
-    fn mismatch(&mut self, what: &str) {
-        let message = format!("initial values of type `{}` {what}", self.ty);
-        self.context.error(Code::InitialValue, self.at, message);
-    }
-
-    fn count(&mut self, message: String) {
-        self.context.error(Code::InitialCount, self.at, message);
-    }
-
-    /// One value; false where it was reported.
-    fn scalar(&mut self, operand: Operand) -> bool {
+    fn scalar(&mut self, operand: Operand) -> Checked {
         let fits = match operand {
-            Operand::Vector(_) => {
-                self.mismatch("have no more braces than the variable has dimensions");
-                return false;
-            }
+            Operand::Vector(_) => return Err(InitializerProblem::ExtraBraces(self.ty)),
             Operand::Masked(at) => return self.masked(at),
-            Operand::Name(_) => return true,
-            operand => match constant_kind(self.pool, operand) {
+            Operand::Name(_) => return Ok(()),
+            operand => match constant_kind(self.pool(), operand) {
                 Some(ConstKind::Signed | ConstKind::Unsigned) => {
                     self.ty.is_integer() || self.ty.kind() == TypeKind::Bits
                 }
@@ -236,84 +211,70 @@ impl Values<'_, '_> {
                 None => return self.address(operand),
             },
         };
-        if !fits {
-            self.mismatch("are constants of that type");
+        match fits {
+            true => Ok(()),
+            false => Err(InitializerProblem::ConstantType(self.ty)),
         }
-        fits
     }
 
-    /// The address of a variable or function: unsigned, and of something that has an address before the program runs.
-    fn address(&mut self, operand: Operand) -> bool {
-        if !self.nameable(operand) {
-            return false;
+    fn address(&self, operand: Operand) -> Checked {
+        self.has_constant_address(operand)?;
+        match self.ty {
+            ScalarType::U32 | ScalarType::U64 => Ok(()),
+            ty => Err(InitializerProblem::AddressType(ty)),
         }
-        let fits = matches!(self.ty, ScalarType::U32 | ScalarType::U64);
-        if !fits {
-            self.mismatch("cannot be addresses, which are `.u32` or `.u64`");
-        }
-        fits
     }
 
     /// Whether a name has an address that is known before the program runs.
-    fn nameable(&mut self, operand: Operand) -> bool {
-        let (base, generic) = match operand {
+    fn has_constant_address(&self, operand: Operand) -> Checked {
+        let base = match operand {
             Operand::Address(id) => {
-                let address = self.pool.address(id);
-                let base = address.map_or(Operand::Absent, |a: &Address| a.base);
-                (base, false)
+                let address = self.pool().address(id);
+                address.map_or(Operand::Absent, |a| a.base)
             }
-            operand => (operand, false),
+            operand => operand,
         };
         let (base, generic) = match base {
-            Operand::Generic(at) => (self.pool.get(at), true),
-            base => (base, generic),
+            Operand::Generic(at) => (self.pool().get(at), true),
+            base => (base, false),
         };
-        let module = self.context.module;
-        let kind = match base {
-            Operand::Symbol(id) => module.symbols().get(id).map(|s| s.kind),
-            Operand::Var(id) => {
-                let space = self.vars.and_then(|v| v.get(id)).map(|v| v.space);
-                if matches!(space, Some(StateSpace::Global | StateSpace::Const)) {
-                    return true;
+        match base {
+            Operand::Symbol(id) => {
+                let symbol = self.context.module.symbols().get(id);
+                match symbol.map(|s| s.kind) {
+                    Some(SymbolKind::Variable(StateSpace::Global | StateSpace::Const, _)) => Ok(()),
+                    Some(SymbolKind::Function(_)) if !generic => Ok(()),
+                    Some(SymbolKind::Function(_)) => Err(InitializerProblem::GenericFunction),
+                    _ => Err(InitializerProblem::NoAddress),
                 }
-                None
             }
-            _ => return true,
-        };
-        let message: String = match kind {
-            Some(SymbolKind::Variable(StateSpace::Global | StateSpace::Const, _)) => return true,
-            Some(SymbolKind::Function(_)) if !generic => return true,
-            Some(SymbolKind::Function(_)) => "`generic` is for variables, not for functions".into(),
-            _ => "only variables in `.global` and `.const` and functions have an address that is known beforehand".into(),
-        };
-        self.context.error(Code::InitialValue, self.at, message);
-        false
+            Operand::Var(id) => match self.space_of(id) {
+                Some(StateSpace::Global | StateSpace::Const) => Ok(()),
+                _ => Err(InitializerProblem::NoAddress),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    fn space_of(&self, id: VarId) -> Option<StateSpace> {
+        Some(self.tables.vars?.get(id)?.space)
     }
 
     /// One byte of an address: `0xFF00(x)`.
-    fn masked(&mut self, at: ptx_ir::OperandRef) -> bool {
-        let (what, version) = ("one byte of an address", PtxVersion::new(7, 1));
-        let place = self.at;
-        self.context
-            .need(Code::InitialValue, |_| place, &what, version, None);
-        let (mask, inner) = self.pool.pair(at);
-        let mask = integer(self.pool, mask).map(|m| m as u64);
+    fn masked(&mut self, at: OperandRef) -> Checked {
+        self.context.require(self.at, Feature::AddressByte);
+        let (mask, inner) = self.pool().pair(at);
         let byte = |m: u64| m.trailing_zeros().is_multiple_of(8) && m >> m.trailing_zeros() == 0xFF;
-        if mask.is_some_and(|m| m == 0 || !byte(m)) {
-            let message = format!(
-                "a mask chooses one byte, such as `0xFF00`; {:#x} does not",
-                mask.unwrap_or(0)
-            );
-            self.context.error(Code::InitialValue, self.at, message);
-            return false;
+        let mask = integer(self.pool(), mask).map(|m| m as u64);
+        if let Some(mask) = mask.filter(|&m| m == 0 || !byte(m)) {
+            return Err(InitializerProblem::Mask(mask));
         }
-        if constant_kind(self.pool, inner).is_none() && !self.nameable(inner) {
-            return false;
+        if constant_kind(self.pool(), inner).is_none() {
+            self.has_constant_address(inner)?;
         }
-        let fits = matches!(self.ty, ScalarType::U8 | ScalarType::U32 | ScalarType::U64);
-        if !fits {
-            self.mismatch("cannot be bytes of addresses, which are `.u8`");
+        match self.ty {
+            ScalarType::U8 | ScalarType::U32 | ScalarType::U64 => Ok(()),
+            ty => Err(InitializerProblem::AddressByteType(ty)),
         }
-        fits
     }
 }

@@ -1,97 +1,81 @@
-//! Asks the table about every instruction, once for each mnemonic and shape of operands.
+//! Whether an instruction is legal: asks the table once for each mnemonic and shape of operands.
 
 use alloc::vec::Vec;
-use ptx_ir::operand_shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
-use ptx_ir::{Body, Code, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
-use ptx_isa::{InstQuery, Modifier, Opcode, Role, ScalarType};
+use ptx_ir::query::{NameTypes, Queries};
+use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, Span, StmtId};
+use ptx_isa::{
+    Deprecation, FormMatch, InstQuery, Modifier, NoForm, OperandShape, OperandViolation, Role,
+    Violation,
+};
 
 use crate::call::Call;
 use crate::context::Context;
-use crate::explain::Explainer;
-use crate::inst_spans::Layout;
+use crate::inst_part::{self, modifiers};
+use crate::location::{Location, Part};
 use crate::param_access::{Effects, Parameters};
+use crate::problem::call::CallProblem;
+use crate::problem::instruction::{
+    FoundOperand, InstProblem, InstProblemKind, ModifierReason, Named, OperandMismatch, Redundancy,
+};
 
-/// What is known of a mnemonic before any operand is seen.
+/// What rules beside the table need of a mnemonic.
 #[derive(Copy, Clone, Default, Debug)]
-struct Mnemonic {
-    /// The opcode; `None` where a word is unknown, which the parser reports.
-    opcode: Option<Opcode>,
-    /// Whether the values of constants decide.
-    values: bool,
+struct Traits {
     /// Whether it calls a function.
     calls: bool,
     effects: Effects,
-    /// The shape of operands that was legal last; most often the next one is the same.
-    legal: Option<u128>,
 }
 
-fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
-    let signature = module.signature(id);
-    let forms = signature.instruction().map_or(&[][..], |i| i.forms());
-    let mut operands = forms.iter().flat_map(|f| f.operands());
-    Mnemonic {
-        opcode: signature.opcode().filter(|_| signature.is_known()),
-        values: forms.iter().any(|f| f.depends_on_immediates()),
-        calls: operands.any(|o| matches!(o.role, Role::Args | Role::Rets)),
-        effects: Effects::of(forms),
-        legal: None,
+impl Traits {
+    fn of(module: &Module, sig: SigId) -> Self {
+        let instruction = module.signature(sig).instruction();
+        let forms = instruction.map_or(&[][..], |i| i.forms());
+        let mut operands = forms.iter().flat_map(|f| f.operands());
+        Self {
+            calls: operands.any(|o| matches!(o.role, Role::Args | Role::Rets)),
+            effects: Effects::of(forms),
+        }
     }
 }
 
-/// What the table says of a mnemonic with operands of some shape.
-#[derive(Copy, Clone, PartialEq, Debug)]
-enum Verdict {
-    Legal,
-    /// Illegal, or legal with a warning: it is asked again for the words.
-    NeedsReport,
-}
-
-/// Judges the instructions of a module.
-#[derive(Debug)]
+/// Checks the instructions of a module.
+#[derive(Clone, Debug)]
 pub(crate) struct Instructions {
-    mnemonics: Vec<Mnemonic>,
-    verdicts: ShapeCache<Verdict>,
-    key: ShapeKey,
-    symbols: SymbolTypes,
-    types: BodyTypes,
+    traits: Vec<Traits>,
+    /// Whether an instruction is legal with nothing to report.
+    queries: Queries<bool>,
     parameters: Parameters,
 }
 
 impl Instructions {
     pub(crate) fn new(module: &Module) -> Self {
+        let sigs = module.signatures().ids();
         Self {
-            mnemonics: module
-                .signatures()
-                .ids()
-                .map(|id| mnemonic(module, id))
-                .collect(),
-            verdicts: ShapeCache::new(),
-            key: ShapeKey::new(),
-            symbols: SymbolTypes::new(module),
-            types: BodyTypes::new(),
+            traits: sigs.map(|id| Traits::of(module, id)).collect(),
+            queries: Queries::new(module),
             parameters: Parameters::default(),
         }
     }
 
-    /// Takes note of mnemonics that came since.
-    pub(crate) fn grow(&mut self, module: &Module) {
-        let known = self.mnemonics.len();
-        let new = module.signatures().ids().skip(known);
-        self.mnemonics.extend(new.map(|id| mnemonic(module, id)));
+    /// Takes note of mnemonics that the module got since.
+    pub(crate) fn update_mnemonics(&mut self, module: &Module) {
+        let new = module.signatures().ids().skip(self.traits.len());
+        self.traits.extend(new.map(|id| Traits::of(module, id)));
+        self.queries.update_mnemonics(module);
     }
 
-    /// Takes note of other declarations of the module.
-    pub(crate) fn rename(&mut self, module: &Module) {
-        self.symbols = SymbolTypes::new(module);
+    /// Takes note of changed declarations of the module.
+    pub(crate) fn update_symbols(&mut self, module: &Module) {
+        self.queries.update_symbols(module);
     }
 
-    /// Begins a body.
+    /// Enters a body.
     pub(crate) fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
-        self.types.fill(module, function, body);
+        self.queries.enter(module, function, body);
         self.parameters.fill(module, function, body);
     }
 
-    /// Judges one instruction of the body that was entered.
+    /// Checks one instruction of the body that was entered.
     #[inline]
     pub(crate) fn check<'m>(
         &mut self,
@@ -101,131 +85,215 @@ impl Instructions {
         id: InstId,
         inst: &Inst,
     ) {
-        if let Some(guard) = inst.guard() {
-            match body.pool().get(guard.predicate) {
-                Operand::Reg(register) if self.types.may_guard(register) => {}
-                Operand::Reg(register) => {
-                    guard_type(context, body, stmt, self.types.register(register));
-                }
-                Operand::Name(_) => {}
-                _ => guard_type(context, body, stmt, None),
-            }
+        if inst.guard().is_some() {
+            guard(context, self.queries.names(), body, stmt, inst);
         }
+        let (module, environment) = (context.module, context.environment);
+        let operands = body.operands(id);
+        let legal = self
+            .queries
+            .answer(module, body, inst.sig, operands, |query| {
+                environment.select_clean(query).is_some()
+            });
+        let Some(legal) = legal else { return };
         let index = inst.sig.as_u32() as usize;
-        let Some(mnemonic) = self.mnemonics.get(index).copied() else {
-            return;
-        };
-        let Some(opcode) = mnemonic.opcode else {
-            return;
-        };
-        let shapes = Shapes::new(body, &self.symbols, &self.types);
-        if !shapes.write(id, mnemonic.values, &mut self.key) {
-            return;
-        }
-        if mnemonic.calls {
-            self.call(context, body, stmt, id);
+        let traits = self.traits.get(index).copied().unwrap_or_default();
+        if traits.calls {
+            let names = self.queries.names();
+            Call::new(context, body, names, stmt).check(operands);
         } else {
-            let operands = body.operands(id);
             self.parameters
-                .check(context, body, stmt, inst, operands, mnemonic.effects);
+                .check(context, body, stmt, inst, operands, traits.effects);
         }
-        let short = self.key.short();
-        if short.is_some() && short == mnemonic.legal {
-            return;
+        if !legal {
+            self.report(context, body.source_span(stmt), inst.sig);
         }
-        let known = self.verdicts.get(inst.sig, &self.key);
-        let verdict = known.unwrap_or_else(|| self.judge(context, opcode, inst.sig));
-        if verdict == Verdict::NeedsReport {
-            self.report(context, body, stmt, inst.sig, opcode);
-        } else if let Some(mnemonic) = self.mnemonics.get_mut(index) {
-            mnemonic.legal = short;
-        }
-    }
-
-    fn call<'m>(&self, context: &mut Context<'m>, body: &'m Body, stmt: StmtId, id: InstId) {
-        let (types, symbols) = (&self.types, &self.symbols);
-        let call = Call {
-            context,
-            body,
-            types,
-            symbols,
-            stmt,
-        };
-        call.check(id);
     }
 
     #[cold]
-    fn judge(&mut self, context: &Context<'_>, opcode: Opcode, sig: SigId) -> Verdict {
+    fn report(&self, context: &mut Context<'_>, statement: Span, sig: SigId) {
         let environment = context.environment;
-        let verdict = self.ask(context.module, opcode, sig, |request| {
-            match environment.select(request) {
-                Ok(s)
-                    if s.problems.is_empty()
-                        && s.redundant().next().is_none()
-                        && environment.deprecations(&s).next().is_none() =>
-                {
-                    Verdict::Legal
+        let found = self.queries.ask_again(context.module, sig, |query| {
+            match environment.select(query) {
+                Err(no_form) => alloc::vec![mismatch(query, &no_form)],
+                Ok(form) if form.problems.is_empty() => {
+                    let old = environment.deprecations(&form);
+                    let old = old.map(|deprecation| deprecated(query, deprecation));
+                    redundant(query, &form).chain(old).collect()
                 }
-                _ => Verdict::NeedsReport,
+                Ok(form) => violations(query, &form),
             }
         });
-        self.verdicts.insert(sig, &self.key, verdict);
-        verdict
-    }
-
-    fn ask<R>(
-        &self,
-        module: &Module,
-        opcode: Opcode,
-        sig: SigId,
-        answer: impl FnOnce(&InstQuery<'_>) -> R,
-    ) -> R {
-        let modifiers: Vec<Modifier> = module.signature(sig).modifiers().collect();
-        self.key.read(|operands, in_entry| {
-            answer(&InstQuery {
-                opcode,
-                modifiers: &modifiers,
-                operands,
-                in_entry,
-            })
-        })
-    }
-
-    #[cold]
-    fn report(
-        &self,
-        context: &mut Context<'_>,
-        body: &Body,
-        stmt: StmtId,
-        sig: SigId,
-        opcode: Opcode,
-    ) {
-        let module = context.module;
-        let layout = Layout::new(module, body.source_span(stmt));
-        let signature = module.signature(sig);
-        let environment = context.environment;
-        let diagnostics = self.ask(module, opcode, sig, |request| {
-            let explainer = Explainer {
-                module,
-                environment,
-                signature,
-                request,
-                layout: &layout,
-            };
-            explainer.diagnostics()
-        });
-        context.found.extend(diagnostics);
+        for (part, kind) in found.into_iter().flatten() {
+            context.report(Location::part(statement, part), InstProblem { sig, kind });
+        }
     }
 }
 
-#[cold]
-fn guard_type(context: &mut Context<'_>, body: &Body, stmt: StmtId, ty: Option<ScalarType>) {
-    let layout = Layout::new(context.module, body.source_span(stmt));
-    let span = layout.guard.unwrap_or(layout.mnemonic);
-    let message = match ty {
-        Some(ty) => alloc::format!("a guard is a predicate; this register is of type `{ty}`"),
-        None => "a guard is a predicate; this is none".into(),
+/// Reports a guard that is not a predicate.
+fn guard(context: &mut Context<'_>, names: &NameTypes, body: &Body, stmt: StmtId, inst: &Inst) {
+    let Some(guard) = inst.guard() else { return };
+    let ty = match body.pool().get(guard.predicate) {
+        Operand::Reg(register) if names.may_guard(register) => return,
+        Operand::Reg(register) => names.register(register),
+        Operand::Name(_) => return,
+        _ => None,
     };
-    context.error(Code::GuardType, span, message).help =
-        Some("declare it with `.reg .pred`, or compute a predicate with `setp`".into());
+    let at = Location::part(body.source_span(stmt), Part::Guard);
+    context.report(at, CallProblem::Guard(ty));
+}
+
+type Found = (Part, InstProblemKind);
+
+/// Why no form takes the modifiers.
+fn mismatch(query: &InstQuery<'_>, no_form: &NoForm) -> Found {
+    let Some(form) = no_form.form else {
+        let kind = InstProblemKind::UnknownInstruction(query.opcode);
+        return (Part::Mnemonic, kind);
+    };
+    let form = Named {
+        instruction: ptx_isa::find_instruction(query.opcode, query.modifiers),
+        form,
+    };
+    let violations = no_form.problems.as_slice();
+    // A modifier that does not belong is closer to the mistake than one that is missing.
+    let wrong = violations.iter().find_map(|v| match *v {
+        Violation::Modifier(index) => Some((index, query.modifiers.get(index).copied()?)),
+        _ => None,
+    });
+    if let Some((index, modifier)) = wrong {
+        let before = query.modifiers.get(..index).unwrap_or_default();
+        let reason = if before.contains(&modifier) {
+            ModifierReason::Duplicate
+        } else if form.form.accepted().contains(modifier) {
+            ModifierReason::Conflict
+        } else {
+            ModifierReason::NotTaken
+        };
+        let kind = InstProblemKind::Modifier(reason, modifier, form);
+        return (modifiers(index, index), kind);
+    }
+    let slot = match violations.first() {
+        Some(&Violation::Slot(index)) => form.form.slot(index),
+        _ => None,
+    };
+    match slot {
+        Some(slot) => (
+            Part::MnemonicEnd,
+            InstProblemKind::MissingModifier(form, slot),
+        ),
+        None => (Part::Mnemonic, InstProblemKind::ModifierCombination(form)),
+    }
+}
+
+/// Modifiers without effect.
+fn redundant<'q>(
+    query: &'q InstQuery<'_>,
+    form: &'q FormMatch<'_>,
+) -> impl Iterator<Item = Found> + 'q {
+    form.redundant().filter_map(|index| {
+        let modifier = *query.modifiers.get(index)?;
+        let before = query.modifiers.get(..index)?;
+        let why = match before.contains(&modifier) {
+            true => Redundancy::Duplicate,
+            false => Redundancy::NoEffect,
+        };
+        let kind = InstProblemKind::Redundant(why, modifier);
+        Some((modifiers(index, index), kind))
+    })
+}
+
+fn deprecated(query: &InstQuery<'_>, deprecation: Deprecation) -> Found {
+    let is_old = |m: &Modifier| deprecation.words.is_some_and(|w| w.contains(*m));
+    let index = query.modifiers.iter().position(is_old);
+    let modifier = index.and_then(|i| query.modifiers.get(i)).copied();
+    let part = index.map_or(Part::Mnemonic, |i| modifiers(i, i));
+    (part, InstProblemKind::Deprecated(modifier, deprecation))
+}
+
+/// What is wrong with an instruction whose modifiers a form takes: every operand that is, or else the first of the other
+/// violations.
+fn violations(query: &InstQuery<'_>, selected: &FormMatch<'_>) -> Vec<Found> {
+    let all = selected.problems.as_slice();
+    // Where no row of a table matches, operands have no types and lengths.
+    let table = all.iter().find(|v| matches!(v, Violation::Table(_)));
+    if let Some(&violation) = table {
+        return alloc::vec![whole(query, selected, violation)];
+    }
+    let operands = all.iter().filter_map(|v| match *v {
+        Violation::Operand(index, problem) => operand(query, selected, index, problem),
+        _ => None,
+    });
+    let mut found: Vec<Found> = operands.collect();
+    // Several violations of one operand are one mistake.
+    found.dedup_by_key(|(part, _)| *part);
+    if found.is_empty() {
+        found.extend(all.first().map(|v| whole(query, selected, *v)));
+    }
+    found
+}
+
+fn named(form: &FormMatch<'_>) -> Named {
+    Named {
+        instruction: Some(form.instruction),
+        form: form.form,
+    }
+}
+
+fn operand(
+    query: &InstQuery<'_>,
+    form: &FormMatch<'_>,
+    index: usize,
+    problem: OperandViolation,
+) -> Option<Found> {
+    let found = match form.operands.get(index).map(|w| w.shape) {
+        Some(OperandShape::Register(ty)) => FoundOperand::Scalar(ty),
+        Some(OperandShape::Special(register)) => FoundOperand::Scalar(register.scalar_type()),
+        Some(OperandShape::RegisterVector(ty, len)) => FoundOperand::Vector(ty, len),
+        Some(OperandShape::Vector(parts)) => FoundOperand::Elements(parts.len()),
+        Some(OperandShape::Variable(space, _)) => FoundOperand::Variable(space),
+        _ => FoundOperand::Other,
+    };
+    let mismatch = OperandMismatch {
+        form: named(form),
+        operand: form.form.operands().get(index)?,
+        problem,
+        expected: form.expected(index),
+        found,
+    };
+    let part = inst_part::operand(query, form, index).unwrap_or(Part::Mnemonic);
+    Some((part, InstProblemKind::Operand(mismatch)))
+}
+
+/// A violation that is not one of a single operand.
+fn whole(query: &InstQuery<'_>, selected: &FormMatch<'_>, violation: Violation) -> Found {
+    let form = named(selected);
+    match violation {
+        Violation::Count(least, most) => {
+            let found = query.operands.len();
+            let part = match found > most {
+                true => Part::Operand(most as u32),
+                false => Part::Mnemonic,
+            };
+            (part, InstProblemKind::Count(form, found, least, most))
+        }
+        Violation::Table(table) => (
+            inst_part::columns(query, selected, table).unwrap_or(Part::Mnemonic),
+            InstProblemKind::ModifierCombination(form),
+        ),
+        Violation::Floor(floors) => (Part::Mnemonic, InstProblemKind::Unavailable(floors)),
+        Violation::Until(floors) => {
+            let kind = InstProblemKind::Removed(floors, None);
+            (Part::Mnemonic, kind)
+        }
+        Violation::Register(register) => (
+            Part::OperandToken(register.text()),
+            InstProblemKind::SpecialRegister(register),
+        ),
+        Violation::Rule(rule) => (
+            inst_part::rule(query, selected, rule).unwrap_or(Part::Mnemonic),
+            InstProblemKind::Rule(form, rule),
+        ),
+        _ => (Part::Mnemonic, InstProblemKind::Other(form)),
+    }
 }

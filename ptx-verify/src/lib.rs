@@ -1,7 +1,8 @@
-//! Whether a module is legal for a target and a version of PTX, and why not.
+//! Checks whether a PTX module is legal for a version and a target, and finds out which versions and targets it requires.
 //!
-//! What is legal stands in the tables of `ptx-isa`; this crate asks them about every instruction and says what they
-//! answer in words.
+//! Which instructions are legal is data of `ptx-isa`. The rules here report *findings*: a typed problem and a location.
+//! One module renders findings as [diagnostics](ptx_ir::Diagnostic) ([`verify`], [`Checked`]), and [`requires`] turns them
+//! into requirements.
 //!
 //! ```
 //! let parsed = ptx_parse::parse(b".version 7.0
@@ -21,137 +22,57 @@
 
 extern crate alloc;
 
+mod alias;
+mod alignment;
+mod availability;
 mod body;
 mod call;
 mod codegen_limits;
 mod context;
 mod debug;
-mod explain;
+mod directive;
+mod finding;
 mod header;
 mod incremental;
 mod initializer;
-mod inst_spans;
+mod inst_part;
 mod instruction;
 mod interface;
+mod locate;
+mod location;
 mod memory;
+mod module_rules;
+mod options;
 mod param_access;
+mod param_layout;
+mod parameter;
 mod pragma;
+mod problem;
+mod prototype;
 mod redeclaration;
+mod render;
 mod requires;
 mod retarget;
-mod rule_span;
-mod stmt_tokens;
 mod unresolved;
 mod unused;
+mod uses;
 mod variable;
+mod variable_tables;
 
-pub use codegen_limits::generation;
+pub use availability::Availability;
+pub use codegen_limits::codegen_limits;
 pub use incremental::{Changes, Checked, Proof};
-pub use requires::{Availability, Reason, Requirements, requires};
+pub use options::Options;
+pub use requires::{Reason, Requirements, requires};
 pub use retarget::retarget;
 pub use unused::unused;
 
 use alloc::vec::Vec;
-use ptx_ir::{Diagnostic, Item, Module};
-use ptx_isa::{Deprecation, FormMatch, InstQuery, NoForm, PtxVersion, Target};
+use ptx_ir::{Diagnostic, Module};
 
-use context::Context;
-use variable::{Scope, Tables};
-
-/// What a module is checked for.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
-#[non_exhaustive]
-pub struct Options {
-    /// In place of what the header says.
-    pub version: Option<PtxVersion>,
-    /// In place of what the header says.
-    pub target: Option<Target>,
-}
-
-impl Options {
-    /// For a version and a target other than those of the header, where given.
-    pub const fn new(version: Option<PtxVersion>, target: Option<Target>) -> Self {
-        Self { version, target }
-    }
-}
-
-/// The version and the target that decide.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-struct Environment {
-    /// The newest one known in full, for one that is newer.
-    version: PtxVersion,
-    /// `None` where the header names none that is known, which the parser reports.
-    target: Option<Target>,
-    /// Whether `.target` says `texmode_independent`.
-    independent_textures: bool,
-}
-
-impl Environment {
-    /// What the header says, and what is wanted in its place.
-    fn new(module: &Module, options: &Options) -> Self {
-        let version = options.version.or(module.header().version);
-        Self {
-            version: version.map_or(PtxVersion::CURRENT, |v| v.min(PtxVersion::CURRENT)),
-            target: options.target.or(module.header().target),
-            independent_textures: header::independent_textures(module),
-        }
-    }
-
-    /// What of a legal instruction is deprecated.
-    fn deprecations<'a>(
-        &self,
-        selection: &'a FormMatch<'_>,
-    ) -> impl Iterator<Item = Deprecation> + 'a {
-        let version = self.version;
-        self.target
-            .into_iter()
-            .flat_map(move |target| selection.deprecations(version, target))
-    }
-
-    #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    fn select<'a>(&self, request: &InstQuery<'a>) -> Result<FormMatch<'a>, NoForm> {
-        match self.target {
-            Some(target) => request.select(self.version, target),
-            None => request.select_anywhere(),
-        }
-    }
-}
-
-/// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. What the parser
-/// could not read is passed over: it was reported.
+/// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. Statements that the
+/// parser reported are skipped. Linear in the module.
+#[must_use]
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
     Checked::new(module, *options).into_diagnostics()
-}
-
-/// Checks the items of the module one by one.
-fn items(context: &mut Context<'_>) {
-    let module = context.module;
-    let tables = Tables {
-        declarations: module.declarations(),
-        pool: module.pool(),
-        vars: None,
-    };
-    for (id, item) in module.items() {
-        let span = module.span(id);
-        match item {
-            Item::Decl(at) => {
-                if let Some(decl) = module.declarations().decls.get(at) {
-                    context.check_without_spans(|c| {
-                        variable::check(c, tables, decl, Scope::Module, span)
-                    });
-                }
-            }
-            Item::Function(at) => {
-                if let Some(function) = module.functions().get(at) {
-                    context.check_without_spans(|c| interface::check(c, at, function, span));
-                }
-            }
-            Item::Directive(at) => {
-                if let Some(stmt) = module.directives().get(at) {
-                    pragma::check(context, stmt, module.pool(), pragma::Place::Outside, span);
-                }
-            }
-            _ => {}
-        }
-    }
 }

@@ -1,24 +1,18 @@
-//! Memory that is laid out when code is made: constants of a module, shared variables of a kernel.
+//! Memory that ptxas allocates: constants of a module, shared variables of a kernel.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::vec::Vec;
 use ptx_ir::{
-    Code, DeclId, Declarations, Declarator, Diagnostic, FuncId, FunctionKind, Item, Module,
-    OperandPool, Span, Statement, SymbolId, SymbolKind, TypeName, VarDecl,
+    Binding, DeclId, Declarations, Declarator, FuncId, FunctionKind, Item, Linkage, Module,
+    OperandPool, Span, Statement, SymbolId, TypeName, VarDecl,
 };
 use ptx_isa::{StateSpace, TypeKind};
 
-use crate::codegen_limits::Uses;
-use crate::context::integer;
-use crate::stmt_tokens::Statement as Words;
+use crate::context::{Context, integer};
+use crate::location::Location;
+use crate::problem::resource::{MOST_CONSTANT_BYTES, MOST_SHARED_BYTES, ResourceProblem};
+use crate::uses::{FunctionNames, Uses};
 
-/// Bytes of constants in a module.
-const CONSTANTS: i64 = 0x1_0000;
-/// Bytes of shared variables in a kernel; more has to be asked for at the launch.
-const SHARED: i64 = 0xc000;
-
-/// The bytes of one declarator at least: what its initial values alone give counts as nothing.
+/// The least number of bytes of one declarator: a size that only the initial values give counts as 0.
 fn size(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
     let TypeName::Known(ty) = decl.ty else {
         return 0;
@@ -41,7 +35,7 @@ fn of_space(
     space: StateSpace,
 ) -> impl Iterator<Item = (DeclId, &VarDecl)> {
     let all = declarations.decls.iter();
-    all.filter(move |(_, d)| d.space.base() == space && d.linkage != Some(ptx_ir::Linkage::Extern))
+    all.filter(move |(_, d)| d.space.base() == space && d.linkage != Some(Linkage::Extern))
 }
 
 /// The bytes of all variables in a space.
@@ -55,119 +49,103 @@ fn total(declarations: &Declarations, pool: &OperandPool, space: StateSpace) -> 
         .fold(0, i64::saturating_add)
 }
 
-/// All constants of a module, those in functions included, fill at most one bank.
-pub(crate) fn constants(module: &Module, found: &mut Vec<Diagnostic>) {
+/// All constants of a module, including those of functions, must fit one bank.
+pub(crate) fn constants(context: &mut Context<'_>) {
+    let module = context.module;
     let mut end = 0i64;
-    let mut check = |declarations: &Declarations, pool, id: DeclId, span: Span| {
-        let Some(decl) = declarations.decls.get(id) else {
-            return;
-        };
-        let external = decl.linkage == Some(ptx_ir::Linkage::Extern);
-        if decl.space.base() != StateSpace::Const || external {
-            return;
-        }
-        for declarator in declarations.declarators(id) {
-            let before = end;
-            end = end.saturating_add(size(pool, decl, declarator));
-            if before <= CONSTANTS && end > CONSTANTS {
-                let name = module.name(declarator.name);
-                let at = Words::new(module, span, true).find(name);
-                let message = format!(
-                    "with `{name}` the constants take {end} bytes at least, and {CONSTANTS} is the most"
-                );
-                found.push(
-                    Diagnostic::warning(Code::ConstantMemory, at, message)
-                        .with_help("put large tables into `.global`"),
-                );
-            }
-        }
-    };
     for (id, item) in module.items() {
         if let Item::Decl(decl) = item {
-            check(module.declarations(), module.pool(), decl, module.span(id));
+            let tables = (module.declarations(), module.pool());
+            constant(context, &mut end, tables, decl, module.span(id));
         }
     }
     for (_, _, body) in module.definitions() {
-        if of_space(body.declarations(), StateSpace::Const)
-            .next()
-            .is_none()
-        {
+        let mut constants = of_space(body.declarations(), StateSpace::Const);
+        if constants.next().is_none() {
             continue;
         }
         for (stmt, statement) in body.statements() {
             if let Statement::Decl(decl) = statement {
-                check(
-                    body.declarations(),
-                    body.pool(),
-                    decl,
-                    body.source_span(stmt),
-                );
+                let tables = (body.declarations(), body.pool());
+                constant(context, &mut end, tables, decl, body.source_span(stmt));
             }
         }
     }
 }
 
-/// The shared variables that a kernel and the functions it calls mention, and all that are declared there.
-pub(crate) fn shared(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) {
+/// Adds a declaration to the bytes of all constants.
+fn constant(
+    context: &mut Context<'_>,
+    end: &mut i64,
+    (declarations, pool): (&Declarations, &OperandPool),
+    id: DeclId,
+    span: Span,
+) {
+    let Some(decl) = declarations.decls.get(id) else {
+        return;
+    };
+    let external = decl.linkage == Some(Linkage::Extern);
+    if decl.space.base() != StateSpace::Const || external {
+        return;
+    }
+    for declarator in declarations.declarators(id) {
+        let before = *end;
+        *end = end.saturating_add(size(pool, decl, declarator));
+        if before <= MOST_CONSTANT_BYTES && *end > MOST_CONSTANT_BYTES {
+            let name = declarator.name;
+            let at = Location::name(span, name);
+            context.report(at, ResourceProblem::ConstantBytes(name, *end));
+        }
+    }
+}
+
+/// The shared variables that a kernel and the functions it calls use, and all that are declared in these.
+pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
+    let module = context.module;
     let own = |id: FuncId| {
         let body = module.body(id);
         body.map_or(0, |b| total(b.declarations(), b.pool(), StateSpace::Shared))
     };
     let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
     let of_bodies = uses.keys().map(|id| own(*id));
-    if of_bodies.fold(of_module, i64::saturating_add) <= SHARED {
+    if of_bodies.fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
         return;
     }
     let definitions: BTreeMap<SymbolId, FuncId> = module
         .definitions()
         .filter_map(|(id, function, _)| Some((function.symbol?, id)))
         .collect();
+    let sizes = shared_sizes(module);
     for (id, function, _) in module.definitions() {
         if function.kind != FunctionKind::Entry {
             continue;
         }
         let (symbols, functions) = reached(&definitions, uses, id);
-        let variables: BTreeSet<DeclId> = symbols
-            .iter()
-            .filter_map(|s| match module.symbols().get(*s)?.kind {
-                SymbolKind::Variable(_, decl) => Some(decl),
-                _ => None,
-            })
-            .collect();
-        let mut bytes = functions
-            .iter()
-            .map(|id| own(*id))
-            .fold(0, i64::saturating_add);
-        for (decl, of) in of_space(module.declarations(), StateSpace::Shared) {
-            if !variables.contains(&decl) {
-                continue;
-            }
-            for declarator in module.declarations().declarators(decl) {
-                if matches!(declarator.binding, ptx_ir::Binding::Symbol(s) if symbols.contains(&s))
-                {
-                    bytes = bytes.saturating_add(size(module.pool(), of, declarator));
-                }
-            }
-        }
-        if bytes > SHARED {
-            let name = module.name(function.name);
-            let item = module.items().find(|(_, i)| *i == Item::Function(id));
-            let at = item.map_or_else(Span::default, |(item, _)| {
-                Words::new(module, module.span(item), true).find(name)
-            });
-            let message = format!(
-                "`{name}` uses {bytes} bytes of shared variables at least, and {SHARED} is the most"
-            );
-            found.push(
-                Diagnostic::warning(Code::SharedMemory, at, message).with_help(
-                    "declare one array `.extern .shared` without a size, and give its size at the launch",
-                ),
-            );
+        let of_functions = functions.iter().map(|id| own(*id));
+        let of_symbols = symbols.iter().filter_map(|s| sizes.get(s).copied());
+        let bytes = of_functions.chain(of_symbols).fold(0, i64::saturating_add);
+        if bytes > MOST_SHARED_BYTES {
+            let problem = ResourceProblem::SharedBytes(function.name, bytes);
+            context.report(names.get(id), problem);
         }
     }
 }
 
-/// All that a kernel mentions, and the functions among it with what they mention.
+/// The bytes of each shared variable at module level.
+fn shared_sizes(module: &Module) -> BTreeMap<SymbolId, i64> {
+    let mut sizes = BTreeMap::new();
+    for (decl, of) in of_space(module.declarations(), StateSpace::Shared) {
+        for declarator in module.declarations().declarators(decl) {
+            if let Binding::Symbol(symbol) = declarator.binding {
+                let bytes = sizes.entry(symbol).or_insert(0i64);
+                *bytes = bytes.saturating_add(size(module.pool(), of, declarator));
+            }
+        }
+    }
+    sizes
+}
+
+/// All names that a kernel and the functions it reaches use, and these functions.
 fn reached(
     definitions: &BTreeMap<SymbolId, FuncId>,
     uses: &Uses,

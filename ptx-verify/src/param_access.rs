@@ -1,14 +1,13 @@
-//! Parameters of a function are read, its results are written, those of a call are not touched under a guard. Manual 7.1, 9.7.9.8, 9.7.9.11.
+//! Accesses of parameters: those of a function are read, its results are written, and those of a call are not accessed
+//! under a guard. Manual 7.1, 9.7.9.8, 9.7.9.11.
 
-use alloc::format;
 use alloc::vec::Vec;
-use ptx_ir::{
-    Binding, Body, Code, EntityId, FuncId, FunctionKind, Inst, Module, Operand, StmtId, Var,
-};
+use ptx_ir::{Binding, Body, EntityId, FuncId, FunctionKind, Inst, Module, Operand, StmtId, Var};
 use ptx_isa::{Access, Form, StateSpace};
 
 use crate::context::Context;
-use crate::inst_spans::Layout;
+use crate::location::{Location, Part};
+use crate::problem::call::CallProblem;
 
 /// What a parameter is to its function.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -25,7 +24,7 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    /// What the forms of an instruction have in common.
+    /// What some form of an instruction does.
     pub(crate) fn of(forms: &[&Form]) -> Self {
         let access = |wanted: &[Access]| {
             let mut operands = forms.iter().flat_map(|f| f.operands());
@@ -38,14 +37,14 @@ impl Effects {
     }
 }
 
-/// The parameters of the function at hand.
-#[derive(Default, Debug)]
+/// The parameters and results of one function; empty for a kernel.
+#[derive(Clone, Default, Debug)]
 pub(crate) struct Parameters {
     directions: Vec<Option<Direction>>,
 }
 
 impl Parameters {
-    /// Looks through the interface of a function; a kernel has nothing to look for.
+    /// Reads the interface of a function.
     pub(crate) fn fill(&mut self, module: &Module, id: FuncId, body: &Body) {
         self.directions.clear();
         let function = module.functions().get(id);
@@ -68,7 +67,7 @@ impl Parameters {
         }
     }
 
-    /// Reports what is read of the results, or written to the parameters, or done under a guard to those of a call.
+    /// Reports a result that is read, a parameter that is written, and a parameter of a call under a guard.
     #[inline]
     pub(crate) fn check(
         &self,
@@ -83,34 +82,27 @@ impl Parameters {
         if self.directions.is_empty() && !guarded || !(effects.reads || effects.writes) {
             return;
         }
-        for (nth, &operand) in operands.iter().enumerate() {
+        for (nth, &operand) in (0..).zip(operands) {
             let Operand::Address(id) = operand else {
                 continue;
             };
             let base = body.pool().address(id).map(|a| a.base);
-            let Some(Operand::Var(var)) = base else {
+            let Some(Operand::Var(id)) = base else {
                 continue;
             };
-            let direction = self.directions.get(var.index()).copied().flatten();
-            let passed = |v: &Var| v.stmt.is_some() && v.space.base() == StateSpace::Param;
-            let (what, cannot) = match direction {
-                Some(Direction::Input) if effects.writes => {
-                    ("a parameter of the function", "written")
-                }
-                Some(Direction::Output) if effects.reads => ("the result of the function", "read"),
-                None if guarded && body.vars().get(var).is_some_and(passed) => {
-                    ("a parameter of a call", "read or written under a guard")
-                }
+            let Some(var) = body.vars().get(id) else {
+                continue;
+            };
+            let direction = self.directions.get(id.index()).copied().flatten();
+            let of_call = |v: &Var| v.stmt.is_some() && v.space.base() == StateSpace::Param;
+            let problem = match direction {
+                Some(Direction::Input) if effects.writes => CallProblem::ParameterWritten(var.name),
+                Some(Direction::Output) if effects.reads => CallProblem::ResultRead(var.name),
+                None if guarded && of_call(var) => CallProblem::GuardedParameter(var.name),
                 _ => continue,
             };
-            let layout = Layout::new(context.module, body.source_span(stmt));
-            let span = layout.operands.get(nth).copied().unwrap_or(layout.mnemonic);
-            let name = body
-                .vars()
-                .get(var)
-                .map_or("", |v| context.module.name(v.name));
-            let message = format!("`{name}` is {what} and cannot be {cannot}");
-            context.error(Code::ParameterAccess, span, message);
+            let at = Location::part(body.source_span(stmt), Part::Operand(nth));
+            context.report(at, problem);
         }
     }
 }

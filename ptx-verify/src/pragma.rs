@@ -1,56 +1,22 @@
-//! Pragmas that mean something only in certain places. Manual 11.4.7, 12.
+//! Pragmas. Manual 11.4.7, 12.
 
-use alloc::format;
-use ptx_ir::{Code, Diagnostic, DirectiveStmt, Operand, OperandPool, Span};
-use ptx_isa::{Directive, PtxVersion, Target};
+use ptx_ir::{DirectiveStmt, Operand, OperandPool, Span};
+use ptx_isa::Directive;
 
 use crate::context::Context;
+use crate::location::Location;
+use crate::problem::feature::{Feature, Pragma};
+use crate::problem::header::HeaderProblem;
 
-/// Where a pragma stands.
+/// Where a pragma is.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Outside of a body.
+    /// At module level, or in the header of a function.
     Outside,
     Body,
 }
 
-/// A pragma of the manual.
-struct Pragma {
-    name: &'static str,
-    /// Whether it stands in bodies alone.
-    in_body: bool,
-    since: PtxVersion,
-    target: Option<Target>,
-}
-
-const KNOWN: [Pragma; 4] = [
-    Pragma {
-        name: "nounroll",
-        in_body: false,
-        since: PtxVersion::new(2, 0),
-        target: None,
-    },
-    Pragma {
-        name: "used_bytes_mask",
-        in_body: true,
-        since: PtxVersion::new(8, 3),
-        target: Some(Target::Sm50),
-    },
-    Pragma {
-        name: "enable_smem_spilling",
-        in_body: true,
-        since: PtxVersion::new(8, 7),
-        target: Some(Target::Sm75),
-    },
-    Pragma {
-        name: "frequency",
-        in_body: true,
-        since: PtxVersion::new(9, 0),
-        target: None,
-    },
-];
-
-/// Checks one `.pragma`.
+/// Checks a directive if it is a `.pragma`.
 pub(crate) fn check(
     context: &mut Context<'_>,
     stmt: &DirectiveStmt,
@@ -61,32 +27,18 @@ pub(crate) fn check(
     if stmt.directive != Directive::Pragma {
         return;
     }
-    let module = context.module;
     for operand in pool.slice(stmt.args) {
         let Operand::Str(id) = *operand else { continue };
-        let text = module.name(id);
-        let word = text
-            .trim_matches('"')
-            .split_ascii_whitespace()
-            .next()
-            .unwrap_or("");
-        match KNOWN.iter().find(|p| p.name == word) {
-            Some(known) if known.in_body && place == Place::Outside => {
-                let at = context.statement(span).find(text);
-                let message = format!("the pragma `{word}` stands in the body of a function");
-                context.error(Code::PragmaPlace, at, message);
+        let text = context.module.name(id).trim_matches('"');
+        let word = text.split_ascii_whitespace().next().unwrap_or("");
+        let at = Location::name(span, id);
+        match Pragma::from_name(word) {
+            Some(known) if known.is_for_bodies() && place == Place::Outside => {
+                context.report(at, HeaderProblem::PragmaPlace(known));
             }
-            Some(known) => {
-                let at = |c: &Context<'_>| c.statement(span).find(text);
-                let what = format!("the pragma `{word}`");
-                context.need(Code::PragmaPlace, at, &what, known.since, known.target);
-            }
+            Some(known) => context.require(at, Feature::Pragma(known)),
             None => {
-                let at = context.statement(span).find(text);
-                let message = format!("the pragma `{word}` is not known and is ignored");
-                context
-                    .found
-                    .push(Diagnostic::warning(Code::UnknownPragma, at, message));
+                context.report(at, HeaderProblem::UnknownPragma(id));
             }
         }
     }

@@ -1,155 +1,127 @@
-//! On which targets a module is legal, from which version on, and what asks for that.
+//! On which targets a module is legal, from which version on, and what requires that.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use ptx_ir::operand_shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
+use hashbrown::DefaultHashBuilder;
+use indexmap::IndexMap;
+use ptx_ir::query::Queries;
 use ptx_ir::{Body, FuncId, InstId, Module, SigId, Span, Statement};
-use ptx_isa::{Arch, InstQuery, Modifier, PtxVersion, Target, TargetSet};
+use ptx_isa::{InstQuery, PtxVersion, Target, TargetSet};
 
-use crate::context::{Context, Requirement};
-use crate::instruction::Instructions;
-use crate::{Environment, Options, body, incremental};
-
-/// The targets on which something is there, for each version that is known in full.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Availability {
-    targets: Vec<TargetSet>,
-}
-
-impl Availability {
-    /// There everywhere and always.
-    fn everywhere() -> Self {
-        Self::of(|_| TargetSet::ALL)
-    }
-
-    fn of(targets: impl Fn(PtxVersion) -> TargetSet) -> Self {
-        Self {
-            targets: versions().map(targets).collect(),
-        }
-    }
-
-    fn restrict(&mut self, other: &Self) {
-        for (own, other) in self.targets.iter_mut().zip(&other.targets) {
-            *own = own.and(*other);
-        }
-    }
-
-    /// The first version that has it on a target; `None` where none has.
-    pub fn lowest(&self, target: Target) -> Option<PtxVersion> {
-        let mut all = versions().zip(&self.targets);
-        let known = |v: PtxVersion| {
-            target.min_version() <= v && target.until().is_none_or(|until| v < until)
-        };
-        let first = all.find(|(v, targets)| known(*v) && targets.contains(target));
-        first.map(|(v, _)| v)
-    }
-
-    /// Every target that has it, with the first version there.
-    pub fn pairs(&self) -> impl Iterator<Item = (Target, PtxVersion)> + '_ {
-        let targets = Target::ALL.iter().copied();
-        targets.filter_map(|t| Some((t, self.lowest(t)?)))
-    }
-
-    /// The least of every line of descent: the first plain target, then the targets of families and of single chips
-    /// that no other of these covers from the same version on.
-    pub fn minimal(&self) -> Vec<(Target, PtxVersion)> {
-        let mut found: Vec<(Target, PtxVersion)> = Vec::new();
-        for arch in [Arch::Plain, Arch::Family, Arch::Exact] {
-            let mut own: Vec<_> = self.pairs().filter(|(t, _)| t.arch() == arch).collect();
-            own.sort_by_key(|(t, _)| t.number());
-            for (target, version) in own {
-                if !found
-                    .iter()
-                    .any(|(t, v)| target.implies(*t) && *v <= version)
-                {
-                    found.push((target, version));
-                }
-            }
-        }
-        found
-    }
-}
-
-/// The versions whose instructions are known in full, upwards.
-fn versions() -> impl Iterator<Item = PtxVersion> {
-    let known = PtxVersion::KNOWN.iter().copied();
-    known.filter(|v| *v <= PtxVersion::CURRENT)
-}
+use crate::availability::Availability;
+use crate::context::Context;
+use crate::locate::Locator;
+use crate::problem::feature::Feature;
+use crate::{Options, body, module_rules};
 
 /// Something in a module that not every version and target has.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reason {
-    /// What it is: a mnemonic, or a word for it.
-    pub what: String,
-    /// Where it stands first, from the start of the source.
-    pub span: Span,
-    /// How often it stands in the module.
-    pub count: usize,
-    /// Where it is there.
-    pub availability: Availability,
+    what: String,
+    span: Span,
+    count: usize,
+    availability: Availability,
 }
 
-/// What a module needs.
-#[derive(Clone, Debug)]
+impl Reason {
+    /// A mnemonic, or a description of a declaration or directive.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// Where it first occurs, from the start of the source.
+    #[must_use]
+    pub const fn span(&self) -> Span {
+        self.span
+    }
+
+    /// How often it occurs in the module.
+    #[must_use]
+    pub const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The versions and targets that have it.
+    #[must_use]
+    pub const fn availability(&self) -> &Availability {
+        &self.availability
+    }
+}
+
+/// What a module requires.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Requirements {
-    /// Where the whole module is legal.
-    pub module: Availability,
-    /// Where each function that is defined here is.
-    pub functions: Vec<(FuncId, Availability)>,
-    /// What asks for something, in the order of the source.
-    pub reasons: Vec<Reason>,
+    module: Availability,
+    functions: Vec<(FuncId, Availability)>,
+    reasons: Vec<Reason>,
 }
 
 impl Requirements {
-    /// What keeps the module from a target, or from an older version there than [`Availability::lowest`] says.
+    /// Where the whole module is legal.
+    #[must_use]
+    pub const fn module(&self) -> &Availability {
+        &self.module
+    }
+
+    /// Where each function that the module defines is legal, in the order of the source.
+    #[must_use]
+    pub fn functions(&self) -> &[(FuncId, Availability)] {
+        &self.functions
+    }
+
+    /// What not every version and target has, in the order of the source.
+    #[must_use]
+    pub fn reasons(&self) -> &[Reason] {
+        &self.reasons
+    }
+
+    /// What rules out a target, or an older version there than [`Availability::lowest`] gives.
     pub fn forcing(&self, target: Target) -> impl Iterator<Item = &Reason> {
         let lowest = self.module.lowest(target);
-        let floor = target.min_version();
+        let first = target.min_version();
         self.reasons.iter().filter(move |r| {
             let own = r.availability.lowest(target);
-            own.is_none() || own == lowest && own > Some(floor)
+            own.is_none() || own == lowest && own > Some(first)
         })
     }
 }
 
-/// Works out what a module needs; what is not legal anywhere asks for nothing.
+/// Determines what a module requires. What is not legal anywhere requires nothing. Linear in the module.
 ///
 /// ```
 /// use ptx_isa::{PtxVersion, Target};
 /// let parsed = ptx_parse::parse(b".version 8.7 .target sm_90 .address_size 64 .entry k() { griddepcontrol.wait; ret; }");
 /// let needs = ptx_verify::requires(&parsed.module);
-/// assert_eq!(needs.module.lowest(Target::Sm90), Some(PtxVersion::new(7, 8)));
-/// assert_eq!(needs.module.lowest(Target::Sm80), None);
-/// let forcing: Vec<&str> = needs.forcing(Target::Sm80).map(|r| r.what.as_str()).collect();
+/// assert_eq!(needs.module().lowest(Target::Sm90), Some(PtxVersion::new(7, 8)));
+/// assert_eq!(needs.module().lowest(Target::Sm80), None);
+/// let forcing: Vec<&str> = needs.forcing(Target::Sm80).map(|r| r.what()).collect();
 /// assert_eq!(forcing, ["griddepcontrol.wait"]);
 /// ```
+#[must_use]
 pub fn requires(module: &Module) -> Requirements {
     let mut collector = Collector {
         module,
-        symbols: SymbolTypes::new(module),
-        types: BodyTypes::new(),
-        key: ShapeKey::new(),
-        known: ShapeCache::new(),
-        reasons: Vec::new(),
+        queries: Queries::new(module),
+        locator: Locator::new(module),
+        reasons: IndexMap::default(),
+        last_seen: Vec::new(),
     };
-    let mut whole = Availability::everywhere();
+    let environment = Options::default().environment(module);
+    let mut context = Context::new(module, environment);
+    module_rules::check(&mut context);
     let mut functions = Vec::new();
     for (id, _, body) in module.definitions() {
-        let own = collector.body(id, body);
-        whole.restrict(&own);
-        functions.push((id, own));
+        functions.push((id, collector.body(&mut context, id, body)));
     }
-    let mut reasons = collector.reasons;
-    for need in outside_of_instructions(module) {
-        let reason = module_reason(need);
-        whole.restrict(&reason.availability);
-        match reasons.iter_mut().find(|r| r.what == reason.what) {
-            Some(same) => same.count += 1,
-            None => reasons.push(reason),
-        }
-    }
+    collector.features(context);
     let everywhere = Availability::everywhere();
+    let mut reasons: Vec<Reason> = collector.reasons.into_values().collect();
     reasons.retain(|r| r.availability != everywhere);
+    let mut whole = Availability::everywhere();
+    for reason in &reasons {
+        whole.restrict(&reason.availability);
+    }
     reasons.sort_by_key(|r| r.span.start);
     Requirements {
         module: whole,
@@ -158,69 +130,54 @@ pub fn requires(module: &Module) -> Requirements {
     }
 }
 
-/// What the rest of the module needs.
-fn outside_of_instructions(module: &Module) -> Vec<Requirement> {
-    let mut context = Context::new(module, Environment::new(module, &Options::default()));
-    context.needs = Some(Vec::new());
-    incremental::module_rules(&mut context);
-    let mut instructions = Instructions::new(module);
-    for (id, _, of_function) in module.definitions() {
-        instructions.enter(module, id, of_function);
-        body::check(&mut context, &mut instructions, of_function);
-    }
-    context.needs.unwrap_or_default()
-}
-
-fn module_reason(need: Requirement) -> Reason {
-    let since = need.target.map_or(TargetSet::ALL, TargetSet::from);
-    let until = need.until.map_or(TargetSet::NONE, TargetSet::from);
-    let availability = Availability::of(|v| match v < need.version {
-        true => TargetSet::NONE,
-        false => since.and(until.not()),
-    });
-    Reason {
-        what: need.what,
-        span: need.span,
-        count: 1,
-        availability,
-    }
+/// What makes a requirement the same as another one.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Instruction(SigId, Availability),
+    Feature(Feature),
 }
 
 struct Collector<'m> {
     module: &'m Module,
-    symbols: SymbolTypes,
-    types: BodyTypes,
-    key: ShapeKey,
-    /// The reason of each mnemonic and shape; `None` for what is not legal.
-    known: ShapeCache<Option<u32>>,
-    reasons: Vec<Reason>,
+    /// The index of the requirement of each mnemonic and shape; `None` for what is not legal.
+    queries: Queries<Option<u32>>,
+    locator: Locator<'m>,
+    reasons: IndexMap<Key, Reason, DefaultHashBuilder>,
+    /// The function in which each instruction was last seen.
+    last_seen: Vec<Option<FuncId>>,
 }
 
 impl<'m> Collector<'m> {
-    fn body(&mut self, function: FuncId, body: &'m Body) -> Availability {
-        self.types.fill(self.module, function, body);
+    /// Adds what the instructions of a body require; the rules for its other statements add to the context.
+    fn body(
+        &mut self,
+        context: &mut Context<'m>,
+        function: FuncId,
+        of_function: &'m Body,
+    ) -> Availability {
+        self.queries.enter(self.module, function, of_function);
         let mut whole = Availability::everywhere();
-        let mut seen = alloc::vec![false; self.reasons.len()];
-        for (stmt, statement) in body.statements() {
+        for (stmt, statement) in of_function.statements() {
+            let span = of_function.source_span(stmt);
             let Statement::Inst(id) = statement else {
+                body::check(context, of_function, statement, span);
                 continue;
             };
-            let Some(inst) = body.inst(id) else {
+            let Some(index) = self.instruction(of_function, id) else {
                 continue;
             };
-            let Some(index) = self.reason(body, id, inst.sig) else {
-                continue;
-            };
-            let Some(reason) = self.reasons.get_mut(index as usize) else {
+            let Some((_, reason)) = self.reasons.get_index_mut(index as usize) else {
                 continue;
             };
             if reason.count == 0 {
-                reason.span = body.source_span(stmt);
+                reason.span = span;
             }
             reason.count += 1;
-            seen.resize(seen.len().max(index as usize + 1), false);
-            if let Some(seen) = seen.get_mut(index as usize)
-                && !core::mem::replace(seen, true)
+            if self.last_seen.len() <= index as usize {
+                self.last_seen.resize(index as usize + 1, None);
+            }
+            if let Some(last) = self.last_seen.get_mut(index as usize)
+                && last.replace(function) != Some(function)
             {
                 whole.restrict(&reason.availability);
             }
@@ -228,57 +185,51 @@ impl<'m> Collector<'m> {
         whole
     }
 
-    fn reason(&mut self, body: &Body, id: InstId, sig: SigId) -> Option<u32> {
-        let shapes = Shapes::new(body, &self.symbols, &self.types);
-        if !shapes.write(id, true, &mut self.key) {
-            return None;
-        }
-        if let Some(known) = self.known.get(sig, &self.key) {
-            return known;
-        }
-        let found = self.ask(sig).map(|availability| {
-            let what = self.module.signature(sig).text();
-            let same = |r: &Reason| r.what == what && r.availability == availability;
-            let place = self
-                .reasons
-                .iter()
-                .position(same)
-                .unwrap_or(self.reasons.len());
-            if place == self.reasons.len() {
-                self.reasons.push(Reason {
-                    what: what.to_string(),
-                    span: Span::default(),
-                    count: 0,
-                    availability,
-                });
-            }
-            place as u32
-        });
-        self.known.insert(sig, &self.key, found);
-        found
+    fn instruction(&mut self, body: &Body, id: InstId) -> Option<u32> {
+        let Self {
+            module,
+            queries,
+            reasons,
+            ..
+        } = self;
+        let sig = body.inst(id)?.sig;
+        let operands = body.operands(id);
+        queries.answer(module, body, sig, operands, |query| {
+            let availability = availability(query)?;
+            let key = Key::Instruction(sig, availability.clone());
+            let entry = reasons.entry(key);
+            let index = entry.index() as u32;
+            entry.or_insert_with(|| Reason {
+                what: module.signature(sig).text().to_string(),
+                span: Span::default(),
+                count: 0,
+                availability,
+            });
+            Some(index)
+        })?
     }
 
-    fn ask(&self, sig: SigId) -> Option<Availability> {
-        let signature = self.module.signature(sig);
-        let opcode = signature.opcode().filter(|_| signature.is_known())?;
-        let modifiers: Vec<Modifier> = signature.modifiers().collect();
-        self.key.read(|operands, in_entry| {
-            let request = InstQuery {
-                opcode,
-                modifiers: &modifiers,
-                operands,
-                in_entry,
+    /// Adds the features that the rules found.
+    fn features(&mut self, context: Context<'_>) {
+        for (feature, uses) in context.into_features() {
+            let reason = Reason {
+                what: feature.to_string(),
+                span: self.locator.span(uses.first),
+                count: uses.count,
+                availability: Availability::of(|v| feature.targets(v)),
             };
-            let legal: Vec<_> = request
-                .candidates()
-                .filter(|s| s.problems.is_empty())
-                .collect();
-            (!legal.is_empty()).then(|| {
-                Availability::of(|v| {
-                    let all = legal.iter().map(|s| s.targets(v));
-                    all.fold(TargetSet::NONE, TargetSet::or)
-                })
-            })
-        })
+            self.reasons.insert(Key::Feature(feature), reason);
+        }
     }
+}
+
+/// Where an instruction is legal; `None` where it is not anywhere.
+fn availability(query: &InstQuery<'_>) -> Option<Availability> {
+    let candidates = query.candidates();
+    let legal: Vec<_> = candidates.filter(|s| s.problems.is_empty()).collect();
+    let targets = |v: PtxVersion| {
+        let all = legal.iter().map(|s| s.targets(v));
+        all.fold(TargetSet::NONE, TargetSet::or)
+    };
+    (!legal.is_empty()).then(|| Availability::of(targets))
 }

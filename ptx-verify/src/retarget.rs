@@ -1,4 +1,4 @@
-//! Another target and version in the header, and not a byte besides.
+//! Another target and version in the header, all other bytes unchanged.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -6,9 +6,9 @@ use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Item, Module, Span};
 use ptx_isa::{Directive, PtxVersion, Target};
 
-/// The source of a module with another target and version in its header; every other byte stays. Nothing is checked:
-/// [`verify`](crate::verify) says whether the module is legal there. `None` where the header has no `.version` or names
-/// no known target.
+/// The source of a module with another target and version in its header, all other bytes unchanged. Nothing is checked:
+/// call [`verify`](crate::verify) to find out whether the module is legal there. `None` where the header has no
+/// `.version` or no known target.
 ///
 /// ```
 /// use ptx_isa::{PtxVersion, Target};
@@ -16,11 +16,12 @@ use ptx_isa::{Directive, PtxVersion, Target};
 /// let text = ptx_verify::retarget(&module, Target::Sm90a, PtxVersion::new(8, 0)).expect("there is a header");
 /// assert_eq!(text, b".version 8.0 // old\n.target sm_90a, debug\n.address_size 64");
 /// ```
+#[must_use]
 pub fn retarget(module: &Module, target: Target, version: PtxVersion) -> Option<Vec<u8>> {
-    let number = place(module, Directive::Version, |kind, _| {
+    let number = token(module, Directive::Version, |kind, _| {
         matches!(kind, TokenKind::Decimal | TokenKind::Integer)
     })?;
-    let name = place(module, Directive::Target, |kind, text| {
+    let name = token(module, Directive::Target, |kind, text| {
         kind == TokenKind::Ident && Target::from_name(text).is_some()
     })?;
     let mut edits: [(Span, String); 2] = [
@@ -39,8 +40,8 @@ pub fn retarget(module: &Module, target: Target, version: PtxVersion) -> Option<
     Some(text)
 }
 
-/// The first token of a directive that will do.
-fn place(
+/// The first token of a directive that is `wanted`.
+fn token(
     module: &Module,
     directive: Directive,
     wanted: impl Fn(TokenKind, &[u8]) -> bool,
@@ -56,6 +57,6 @@ fn place(
     let span = module.span(id);
     let text = span.of(module.source());
     let mut tokens = Lexer::fragment(text);
-    let token = tokens.find(|t| wanted(t.kind, t.span.of(text)))?;
-    Some(token.span.shifted(span.start))
+    let found = tokens.find(|t| wanted(t.kind, t.span.of(text)))?;
+    Some(found.span.shifted(span.start))
 }

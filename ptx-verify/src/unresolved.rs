@@ -1,64 +1,70 @@
 //! Names that a module uses and does not define.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
-use alloc::vec::Vec;
 use ptx_ir::{
-    Binding, Body, Code, Declarator, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind,
-    Item, Linkage, Module, Operand, OperandPool, SymbolId,
+    Binding, Declarator, DirectiveStmt, FunctionKind, Item, Linkage, Module, Operand, OperandPool,
+    SymbolId,
 };
 use ptx_isa::{Directive, StateSpace};
 
-use crate::codegen_limits::{Uses, at_name};
-use crate::stmt_tokens::Statement as Words;
+use crate::context::Context;
+use crate::location::Location;
+use crate::problem::resource::ResourceProblem;
+use crate::uses::{FunctionNames, Uses};
 
-/// Functions that the driver brings along.
-fn of_the_system(name: &str) -> bool {
+/// Functions that the driver provides.
+fn is_of_driver(name: &str) -> bool {
     matches!(name, "vprintf" | "malloc" | "free" | "__assertfail")
         || name.starts_with("__cuda_syscall")
 }
 
 /// Functions that are declared and not defined.
-pub(crate) fn functions(module: &Module, uses: &Uses, found: &mut Vec<Diagnostic>) {
+pub(crate) fn functions(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
+    let module = context.module;
     let used: BTreeSet<SymbolId> = uses.values().flatten().copied().collect();
-    let defined: BTreeSet<SymbolId> = module
-        .definitions()
-        .filter_map(|(_, function, _)| function.symbol)
-        .collect();
-    let mut seen = BTreeSet::new();
-    for function in module.functions().values() {
+    let definitions = module.definitions();
+    let mut known: BTreeSet<SymbolId> = definitions.filter_map(|(_, f, _)| f.symbol).collect();
+    known.extend(aliases(module));
+    for (id, function) in module.functions().iter() {
         let Some(symbol) = function.symbol else {
             continue;
         };
-        let name = module.name(function.name);
-        let known = defined.contains(&symbol) || of_the_system(name);
-        if known || function.kind == FunctionKind::Entry || !seen.insert(symbol) {
+        let provided = is_of_driver(module.name(function.name));
+        if function.kind == FunctionKind::Entry || provided || !known.insert(symbol) {
             continue;
         }
-        if is_alias(module, symbol) {
-            continue;
-        }
-        if function.linkage != Some(Linkage::Extern) {
-            let message = format!("nothing defines the function `{name}`");
-            found.push(
-                Diagnostic::warning(Code::UndefinedFunction, at_name(module, function), message)
-                    .with_help(format!(
-                        "give `{name}` a body, or declare it `.extern` if another module has it"
-                    )),
-            );
+        let problem = if function.linkage != Some(Linkage::Extern) {
+            ResourceProblem::UndefinedFunction(function.name)
         } else if used.contains(&symbol) {
-            let message = format!("another module has to define the function `{name}`");
-            found.push(Diagnostic::warning(
-                Code::UnresolvedExtern,
-                at_name(module, function),
-                message,
-            ));
-        }
+            ResourceProblem::ExternFunction(function.name)
+        } else {
+            continue;
+        };
+        context.report(names.get(id), problem);
     }
 }
 
+/// The names that are aliases of functions.
+fn aliases(module: &Module) -> impl Iterator<Item = SymbolId> + '_ {
+    let alias = |stmt: &DirectiveStmt, pool: &OperandPool| {
+        let first = pool.slice(stmt.args).first();
+        match first.filter(|_| stmt.directive == Directive::Alias)? {
+            Operand::Symbol(id) => Some(*id),
+            _ => None,
+        }
+    };
+    let of_module = module.directives().values();
+    let of_module = of_module.filter_map(move |d| alias(d, module.pool()));
+    let of_bodies = module.definitions().flat_map(move |(_, _, body)| {
+        let all = body.directives().values();
+        all.filter_map(move |d| alias(d, body.pool()))
+    });
+    of_module.chain(of_bodies)
+}
+
 /// Variables that are declared `.extern` and not defined.
-pub(crate) fn variables(module: &Module, found: &mut Vec<Diagnostic>) {
+pub(crate) fn variables(context: &mut Context<'_>) {
+    let module = context.module;
     let declarations = module.declarations();
     let own = declarations.decls.iter();
     let own = own.filter(|(_, d)| d.linkage != Some(Linkage::Extern));
@@ -72,16 +78,14 @@ pub(crate) fn variables(module: &Module, found: &mut Vec<Diagnostic>) {
             continue;
         };
         for declarator in declarations.declarators(decl) {
-            // The size of this one comes with the launch.
+            // The launch gives the size of dynamic shared memory.
             let first = module.pool().slice(declarator.dims).first();
             let dynamic = of.space.base() == StateSpace::Shared && first == Some(&Operand::Absent);
             if dynamic || !symbol(declarator).is_some_and(|s| known.insert(s)) {
                 continue;
             }
-            let name = module.name(declarator.name);
-            let at = Words::new(module, module.span(id), true).find(name);
-            let message = format!("another module has to define the variable `{name}`");
-            found.push(Diagnostic::warning(Code::UnresolvedExtern, at, message));
+            let at = Location::name(module.span(id), declarator.name);
+            context.report(at, ResourceProblem::ExternVariable(declarator.name));
         }
     }
 }
@@ -91,20 +95,4 @@ fn symbol(declarator: &Declarator) -> Option<SymbolId> {
         Binding::Symbol(symbol) => Some(symbol),
         _ => None,
     }
-}
-
-/// Whether a name is another one of a function.
-fn is_alias(module: &Module, symbol: SymbolId) -> bool {
-    let named = |stmt: &DirectiveStmt, pool: &OperandPool| {
-        stmt.directive == Directive::Alias
-            && pool.slice(stmt.args).first() == Some(&Operand::Symbol(symbol))
-    };
-    let in_body = |(_, _, body): (FuncId, &Function, &Body)| {
-        body.directives().values().any(|d| named(d, body.pool()))
-    };
-    module
-        .directives()
-        .values()
-        .any(|d| named(d, module.pool()))
-        || module.definitions().any(in_body)
 }

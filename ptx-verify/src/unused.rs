@@ -1,16 +1,20 @@
 //! What is declared and never used: registers, labels, functions.
 
 use alloc::collections::BTreeSet;
-use alloc::format;
 use alloc::vec::Vec;
+use ptx_ir::query::Environment;
 use ptx_ir::{
-    Body, Code, Diagnostic, EntityId, FunctionKind, Linkage, Module, NameId, Operand, OperandPool,
-    Span, Statement, SymbolId, SymbolKind,
+    Body, Diagnostic, EntityId, FunctionKind, Item, Linkage, Module, NameId, Operand, Statement,
+    SymbolId, SymbolKind,
 };
 
-use crate::stmt_tokens::Statement as Words;
+use crate::context::Context;
+use crate::location::Location;
+use crate::problem::resource::ResourceProblem;
+use crate::uses::{operands, symbol};
 
-/// Warns of what nothing mentions. Compilers leave much of it behind, so that one has to ask for it.
+/// Warns of registers, labels and functions that are never used. Compilers leave many unused declarations, so this is a
+/// check of its own.
 ///
 /// ```
 /// let text = b".version 8.0 .target sm_80 .address_size 64 .entry k() { .reg .b32 %a, %b; mov.b32 %a, 1; ret; }";
@@ -18,58 +22,30 @@ use crate::stmt_tokens::Statement as Words;
 /// assert_eq!(found.len(), 1);
 /// assert!(found[0].message.contains("%b"));
 /// ```
+#[must_use]
 pub fn unused(module: &Module) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
-    // Debug information names labels of functions.
-    let names: BTreeSet<NameId> = each(module.pool()).filter_map(name).collect();
-    let mut symbols: BTreeSet<SymbolId> = each(module.pool()).filter_map(symbol).collect();
+    let mut context = Context::new(module, Environment::of(module));
+    // Debug information refers to labels of functions by name.
+    let name = |operand| match operand {
+        Operand::Name(id) => Some(id),
+        _ => None,
+    };
+    let names: BTreeSet<NameId> = operands(module.pool()).filter_map(name).collect();
+    let mut symbols: BTreeSet<SymbolId> = operands(module.pool()).filter_map(symbol).collect();
     for (_, _, body) in module.definitions() {
-        symbols.extend(each(body.pool()).filter_map(symbol));
-        registers(module, body, &mut found);
-        labels(module, body, &names, &mut found);
+        symbols.extend(operands(body.pool()).filter_map(symbol));
+        registers(&mut context, body);
+        labels(&mut context, body, &names);
     }
-    functions(module, &symbols, &mut found);
+    functions(&mut context, &symbols);
+    let mut found = context.into_diagnostics();
     found.sort_by_key(|d| d.span.start);
     found
 }
 
-/// Every operand, the parts of composed ones included.
-fn each(pool: &OperandPool) -> impl Iterator<Item = Operand> {
-    let addresses = pool.addresses().iter().flat_map(|a| [a.base, a.offset]);
-    pool.operands().iter().copied().chain(addresses)
-}
-
-fn name(operand: Operand) -> Option<NameId> {
-    match operand {
-        Operand::Name(id) => Some(id),
-        _ => None,
-    }
-}
-
-fn symbol(operand: Operand) -> Option<SymbolId> {
-    match operand {
-        Operand::Symbol(id) => Some(id),
-        _ => None,
-    }
-}
-
-fn warn(
-    module: &Module,
-    found: &mut Vec<Diagnostic>,
-    code: Code,
-    statement: Span,
-    what: &str,
-    name: NameId,
-) {
-    let text = module.name(name);
-    let at = Words::new(module, statement, true).find(text);
-    let message = format!("nothing mentions the {what} `{text}`");
-    found.push(Diagnostic::warning(code, at, message).with_help("take it away"));
-}
-
-fn registers(module: &Module, body: &Body, found: &mut Vec<Diagnostic>) {
+fn registers(context: &mut Context<'_>, body: &Body) {
     let mut used = alloc::vec![false; body.reg_decls().len()];
-    for operand in each(body.pool()) {
+    for operand in operands(body.pool()) {
         let Operand::Reg(id) = operand else { continue };
         let decl = body.registers().get(id).map(|r| r.decl.index());
         if let Some(used) = decl.and_then(|d| used.get_mut(d)) {
@@ -78,22 +54,15 @@ fn registers(module: &Module, body: &Body, found: &mut Vec<Diagnostic>) {
     }
     for (decl, used) in body.reg_decls().values().zip(used) {
         if let (false, Some(stmt)) = (used, decl.stmt) {
-            let span = body.source_span(stmt);
-            warn(
-                module,
-                found,
-                Code::UnusedRegister,
-                span,
-                "register",
-                decl.name,
-            );
+            let at = Location::name(body.source_span(stmt), decl.name);
+            context.report(at, ResourceProblem::UnusedRegister(decl.name));
         }
     }
 }
 
-fn labels(module: &Module, body: &Body, names: &BTreeSet<NameId>, found: &mut Vec<Diagnostic>) {
+fn labels(context: &mut Context<'_>, body: &Body, names: &BTreeSet<NameId>) {
     let mut used = alloc::vec![false; body.labels().len()];
-    for operand in each(body.pool()) {
+    for operand in operands(body.pool()) {
         let Operand::Label(id) = operand else {
             continue;
         };
@@ -104,46 +73,43 @@ fn labels(module: &Module, body: &Body, names: &BTreeSet<NameId>, found: &mut Ve
     for (label, used) in body.labels().values().zip(used) {
         let set = matches!(body.statement(label.stmt), Some(Statement::Label(_)));
         if !used && set && !names.contains(&label.name) {
-            let span = body.source_span(label.stmt);
-            warn(module, found, Code::UnusedLabel, span, "label", label.name);
+            let at = Location::name(body.source_span(label.stmt), label.name);
+            context.report(at, ResourceProblem::UnusedLabel(label.name));
         }
     }
 }
 
-/// Functions that no other module sees and that nothing here names.
-fn functions(module: &Module, symbols: &BTreeSet<SymbolId>, found: &mut Vec<Diagnostic>) {
+/// Functions that no other module sees and that nothing in this one names.
+fn functions(context: &mut Context<'_>, symbols: &BTreeSet<SymbolId>) {
+    let module = context.module;
     for (item, of_module) in module.items() {
-        let ptx_ir::Item::Function(id) = of_module else {
+        let Item::Function(id) = of_module else {
             continue;
         };
         let Some(function) = module.functions().get(id) else {
             continue;
         };
         let hidden = function.kind == FunctionKind::Func && function.linkage.is_none();
-        let visible_before = function
-            .symbol
-            .and_then(|s| module.symbols().get(s))
-            .is_some_and(|s| {
-                let SymbolKind::Function(first) = s.kind else {
-                    return true;
-                };
-                let linkage = module.functions().get(first).and_then(|f| f.linkage);
-                matches!(
-                    linkage,
-                    Some(Linkage::Visible | Linkage::Weak | Linkage::Extern)
-                )
-            });
         let named = function.symbol.is_none_or(|s| symbols.contains(&s));
-        if hidden && !visible_before && !named && function.body.is_some() {
-            let span = module.span(item);
-            warn(
-                module,
-                found,
-                Code::UnusedFunction,
-                span,
-                "function",
-                function.name,
-            );
+        let visible = || function.symbol.is_some_and(|s| is_visible(module, s));
+        if hidden && function.body.is_some() && !named && !visible() {
+            let at = Location::name(module.span(item), function.name);
+            context.report(at, ResourceProblem::UnusedFunction(function.name));
         }
     }
+}
+
+/// Whether the first declaration of a name makes it visible to other modules.
+fn is_visible(module: &Module, symbol: SymbolId) -> bool {
+    let Some(symbol) = module.symbols().get(symbol) else {
+        return false;
+    };
+    let SymbolKind::Function(first) = symbol.kind else {
+        return true;
+    };
+    let linkage = module.functions().get(first).and_then(|f| f.linkage);
+    matches!(
+        linkage,
+        Some(Linkage::Visible | Linkage::Weak | Linkage::Extern)
+    )
 }

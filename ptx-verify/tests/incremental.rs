@@ -30,27 +30,13 @@ fn an_edited_body_is_checked_again() {
     let mut checked = Checked::new(&before, Options::default());
     assert!(checked.proof().is_some());
     let a = after.function("a").expect("it is there");
-    checked.update(
-        &after,
-        Changes {
-            functions: &[a],
-            symbols: &[],
-            ..Changes::default()
-        },
-    );
+    checked.update(&after, Changes::new(&[a], &[]));
     let found = verify(&after, &Options::default());
     assert_eq!(found.len(), 1);
     assert_eq!(sorted(checked.diagnostics()), sorted(found.iter()));
     assert_eq!(checked.of_function(a).len(), 1);
     assert!(checked.proof().is_none());
-    checked.update(
-        &before,
-        Changes {
-            functions: &[a],
-            symbols: &[],
-            ..Changes::default()
-        },
-    );
+    checked.update(&before, Changes::new(&[a], &[]));
     assert!(checked.proof().is_some());
 }
 
@@ -68,14 +54,7 @@ fn who_uses_a_changed_name_is_checked_again() {
     assert_eq!(checked.used_symbols(a).len(), 1);
     assert!(checked.used_symbols(b).is_empty());
     let symbols = checked.used_symbols(a).to_vec();
-    checked.update(
-        &after,
-        Changes {
-            functions: &[],
-            symbols: &symbols,
-            ..Changes::default()
-        },
-    );
+    checked.update(&after, Changes::new(&[], &symbols));
     let found = verify(&after, &Options::default());
     assert_eq!(sorted(checked.diagnostics()), sorted(found.iter()));
     assert_eq!(checked.of_function(a).len(), 1);

@@ -167,3 +167,13 @@ fn constants_and_results_in_their_bounds() {
         ],
     );
 }
+
+#[test]
+fn a_trailing_s8_operand_is_not_mistaken_for_a_missing_one() {
+    let text = ".version 8.0 .target sm_80 .address_size 64\n\
+        .entry k() { .reg .s8 c; bar.sync 0;\nbar.sync 0, c;\nret; }";
+    let parsed = ptx_parse::parse(text.as_bytes());
+    let found = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
+    let codes: Vec<String> = found.iter().map(|d| d.code.to_string()).collect();
+    assert_eq!(codes, ["PTX0506"], "{found:?}");
+}

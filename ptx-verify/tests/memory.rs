@@ -23,7 +23,7 @@ fn verifying_allocates_little() {
             ("verify", |m| {
                 ptx_verify::verify(m, &Default::default()).len()
             }),
-            ("generation", |m| ptx_verify::generation(m).len()),
+            ("generation", |m| ptx_verify::codegen_limits(m).len()),
         ];
         for (what, check) in uses {
             ALLOCATOR.reset_peak_memory();

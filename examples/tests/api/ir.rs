@@ -3,7 +3,7 @@ use std::sync::Arc;
 use ptx_ir::edit::OffsetMap;
 use ptx_ir::facts::{Callees, ModuleFacts};
 use ptx_ir::lex::scan;
-use ptx_ir::operand_shape::{BodyTypes, ShapeKey, Shapes, SymbolTypes};
+use ptx_ir::query::{Environment, Mnemonic, NameTypes, Queries};
 use ptx_ir::raw::{self, Interner};
 use ptx_ir::{
     Address, AddressForm, Immediate, Item, LineIndex, Linkage, Operand, OperandPool, Signatures,
@@ -133,8 +133,8 @@ fn facts_and_edits() {
         (data.bytes, data.size, data.data.map(|d| d.1.reads())),
         (Some(4), None, Some(true))
     );
-    let mut types = BodyTypes::new();
-    types.fill(&module, k, body);
+    let mut types = NameTypes::new(&module);
+    types.enter(&module, k, body);
     let guards = body.registers().ids().filter(|r| types.may_guard(*r));
     assert_eq!(guards.count(), 1);
 
@@ -194,14 +194,31 @@ fn keys_and_labels() {
     let mut module = ptx_parse::parse(text).module;
     let k = module.function("k").unwrap();
     let body = module.body(k).unwrap();
-    let (symbols, mut types) = (SymbolTypes::new(&module), BodyTypes::new());
-    types.fill(&module, k, body);
-    let shapes = Shapes::new(body, &symbols, &types);
-    let (add, _) = body.insts().next().unwrap();
-    let (mut whole, mut parts) = (ShapeKey::new(), ShapeKey::new());
-    assert!(shapes.write(add, false, &mut whole));
-    assert!(shapes.write_operands(body.operands(add), false, &mut parts));
-    assert_eq!(whole.short(), parts.short());
+    let mut queries: Queries<bool> = Queries::new(&module);
+    queries.enter(&module, k, body);
+    let (add, inst) = body.insts().next().unwrap();
+    let operands = body.operands(add);
+    let environment = Environment::of(&module);
+    let mut asked = 0;
+    for _ in 0..2 {
+        let legal = queries.answer(&module, body, inst.sig, operands, |query| {
+            asked += 1;
+            environment.select_clean(query).is_some()
+        });
+        assert_eq!((legal, asked), (Some(true), 1));
+    }
+    let mut mnemonic = Mnemonic::of(&module, inst.sig).unwrap();
+    mnemonic.push(Modifier::Sat);
+    let saturating = queries.ask(body, &mnemonic, operands, |query| {
+        environment
+            .select(query)
+            .map(|form| form.form.syntax().to_string())
+            .ok()
+    });
+    assert!(
+        saturating.flatten().is_none(),
+        "`.sat` comes before the type"
+    );
     let removed = module.edit(k).unwrap().remove_unused_labels();
     assert_eq!(removed.len(), 1);
     assert!(!ptx_print::verbatim(&module).contains(&b'L'));

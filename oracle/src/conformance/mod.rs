@@ -5,6 +5,7 @@ mod agreement;
 mod builder_cases;
 mod case;
 mod coverage;
+mod facts;
 mod generate;
 mod judge;
 mod modules;

@@ -151,7 +151,7 @@ fn check(source: Source, options: &Options, args: &Args) -> Checked {
     let errors = |d: &Diagnostic| d.severity == Severity::Error;
     if !diagnostics.iter().any(errors) {
         let wanted = |d: &Diagnostic| d.code != LINK || asked.clone().any(|k| k.holds(d.code));
-        let later = ptx_verify::generation(&parsed.module);
+        let later = ptx_verify::codegen_limits(&parsed.module);
         diagnostics.extend(later.into_iter().filter(wanted));
     }
     diagnostics.sort_by_key(|d| d.span.start);

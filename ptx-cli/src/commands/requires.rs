@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             }
             Ok(Status::of(
                 args.target
-                    .is_some_and(|t| needs.module.lowest(t).is_none()),
+                    .is_some_and(|t| needs.module().lowest(t).is_none()),
             ))
         },
     )?;
@@ -141,13 +141,13 @@ impl<'m> Report<'m> {
     ) -> Self {
         let lines = LineIndex::new(module.source());
         let cause = |r: &'m Reason| {
-            let place = lines.position(r.span.start);
+            let place = lines.position(r.span().start);
             Cause {
-                what: &r.what,
+                what: r.what(),
                 line: place.line,
                 column: place.column,
-                count: r.count,
-                minimal: minimal(&r.availability),
+                count: r.count(),
+                minimal: minimal(r.availability()),
             }
         };
         let function = |(id, availability): &'m (ptx_ir::FuncId, Availability)| {
@@ -163,16 +163,16 @@ impl<'m> Report<'m> {
         };
         let blocked = target.map(|target| Blocked {
             target: target.text(),
-            ptx: needs.module.lowest(target).map(|v| v.to_string()),
+            ptx: needs.module().lowest(target).map(|v| v.to_string()),
             reasons: needs.forcing(target).map(cause).collect(),
         });
         Self {
             schema: SCHEMA,
             file,
-            minimal: minimal(&needs.module),
-            pairs: needs.module.pairs().map(Pair::new).collect(),
-            functions: needs.functions.iter().map(function).collect(),
-            reasons: needs.reasons.iter().map(cause).collect(),
+            minimal: minimal(needs.module()),
+            pairs: needs.module().pairs().map(Pair::new).collect(),
+            functions: needs.functions().iter().map(function).collect(),
+            reasons: needs.reasons().iter().map(cause).collect(),
             blocked,
         }
     }

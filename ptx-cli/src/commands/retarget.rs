@@ -80,7 +80,7 @@ fn choose(module: &Module, args: &Args) -> PtxVersion {
     match args.ptx_version {
         Some(Wanted::Version(version)) => version,
         Some(Wanted::Lowest) => {
-            let lowest = ptx_verify::requires(module).module.lowest(args.target);
+            let lowest = ptx_verify::requires(module).module().lowest(args.target);
             lowest.unwrap_or(PtxVersion::CURRENT)
         }
         None => module.header().version.map_or(floor, |v| v.max(floor)),

@@ -1,28 +1,16 @@
 //! The facts of every instruction of a module, in one pass.
 
 use alloc::vec::Vec;
-use ptx_isa::{InstQuery, Modifier, Opcode};
 
 use super::control::branch_targets;
 use super::{Facts, FormFacts, Mentions};
-use crate::operand_shape::{BodyTypes, ShapeCache, ShapeKey, Shapes, SymbolTypes};
+use crate::query::{Environment, Queries};
 use crate::{
-    Binding, Body, EntityId, FuncId, InstId, LabelId, Module, OpaqueId, Operand, RegDeclId, RegId,
-    SigId,
+    Binding, Body, EntityId, FuncId, Inst, InstId, LabelId, Module, OpaqueId, Operand, RegDeclId,
+    RegId,
 };
 
-/// What is known of a mnemonic before any operand is seen.
-#[derive(Copy, Clone, Default)]
-struct Mnemonic {
-    /// `None` where a word is unknown.
-    opcode: Option<Opcode>,
-    /// Whether the values of constants decide.
-    values: bool,
-    /// The shape of operands that came last, and its facts.
-    last: Option<(u128, u32)>,
-}
-
-/// The number of [`FormFacts::UNKNOWN`].
+/// The index of [`FormFacts::UNKNOWN`].
 const UNKNOWN: u32 = 0;
 
 /// What every instruction of a module does.
@@ -42,33 +30,32 @@ impl<'m> ModuleFacts<'m> {
 
     /// Looks at the instructions of some functions; of all others nothing is known.
     pub fn of(module: &'m Module, wanted: impl Fn(FuncId) -> bool) -> Self {
-        let mut pass = Pass {
-            module,
-            mnemonics: module
-                .signatures
-                .ids()
-                .map(|id| mnemonic(module, id))
-                .collect(),
-            numbers: ShapeCache::new(),
-            key: ShapeKey::new(),
-            forms: alloc::vec![FormFacts::UNKNOWN],
-        };
-        let symbols = SymbolTypes::new(module);
-        let mut types = BodyTypes::new();
+        let mut forms = alloc::vec![FormFacts::UNKNOWN];
+        let mut queries = Queries::new(module);
         let mut bodies = Vec::new();
         bodies.resize_with(module.bodies.len(), Vec::new);
         for (id, function, body) in module.definitions().filter(|(id, ..)| wanted(*id)) {
-            types.fill(module, id, body);
-            let shapes = Shapes::new(body, &symbols, &types);
-            let numbers = body.insts.iter();
-            let numbers = numbers.map(|(id, inst)| pass.number(id, inst.sig, &shapes));
+            queries.enter(module, id, body);
+            let of_inst = |(id, inst): (InstId, &Inst)| {
+                let operands = body.operands(id);
+                let index = queries.answer(module, body, inst.sig, operands, |query| {
+                    let form = Environment::ANYWHERE.select(query).ok();
+                    let form = form.filter(|form| form.problems.is_empty());
+                    form.map_or(UNKNOWN, |form| {
+                        forms.push(FormFacts::new(&form));
+                        forms.len() as u32 - 1
+                    })
+                });
+                index.unwrap_or(UNKNOWN)
+            };
+            let indices = body.insts.iter().map(of_inst);
             if let Some(entry) = function.body.and_then(|b| bodies.get_mut(b.index())) {
-                *entry = numbers.collect();
+                *entry = indices.collect();
             }
         }
         Self {
             module,
-            forms: pass.forms,
+            forms,
             bodies,
         }
     }
@@ -158,80 +145,5 @@ impl<'a> FunctionFacts<'a> {
             self.body,
             opaque.map_or(&[][..], |o| self.body.pool.slice(o.mentions)),
         )
-    }
-}
-
-fn mnemonic(module: &Module, id: SigId) -> Mnemonic {
-    let signature = module.signature(id);
-    let forms = signature.instruction().map_or(&[][..], |i| i.forms());
-    let mut operands = forms.iter().flat_map(|f| f.operands());
-    Mnemonic {
-        opcode: signature.opcode().filter(|_| signature.is_known()),
-        values: operands.any(|o| o.range.is_some()),
-        last: None,
-    }
-}
-
-struct Pass<'m> {
-    module: &'m Module,
-    mnemonics: Vec<Mnemonic>,
-    numbers: ShapeCache<u32>,
-    key: ShapeKey,
-    forms: Vec<FormFacts>,
-}
-
-impl Pass<'_> {
-    /// The number of an instruction's facts.
-    #[inline]
-    fn number(&mut self, id: InstId, sig: SigId, shapes: &Shapes<'_>) -> u32 {
-        let index = sig.as_u32() as usize;
-        let Some(mnemonic) = self.mnemonics.get(index).copied() else {
-            return UNKNOWN;
-        };
-        let Some(opcode) = mnemonic.opcode else {
-            return UNKNOWN;
-        };
-        if !shapes.write(id, mnemonic.values, &mut self.key) {
-            return UNKNOWN;
-        }
-        let short = self.key.short();
-        if let (Some(short), Some((last, number))) = (short, mnemonic.last)
-            && short == last
-        {
-            return number;
-        }
-        let known = self.numbers.get(sig, &self.key);
-        let number = known.unwrap_or_else(|| self.ask(opcode, sig));
-        if let Some(mnemonic) = self.mnemonics.get_mut(index) {
-            mnemonic.last = short.map(|short| (short, number));
-        }
-        number
-    }
-
-    /// Asks the table.
-    #[cold]
-    fn ask(&mut self, opcode: Opcode, sig: SigId) -> u32 {
-        let modifiers: Vec<Modifier> = self.module.signature(sig).modifiers().collect();
-        let facts = self.key.read(|operands, in_entry| {
-            let request = InstQuery {
-                opcode,
-                modifiers: &modifiers,
-                operands,
-                in_entry,
-            };
-            let selected = request.select_anywhere().ok();
-            selected
-                .filter(|s| s.problems.is_empty())
-                .map(|s| FormFacts::new(&s))
-        });
-        let number = match facts {
-            Some(facts) => {
-                self.forms.push(facts);
-                self.forms.len() as u32 - 1
-            }
-            None => UNKNOWN,
-        };
-        self.numbers.insert(sig, &self.key, number);
-        number
     }
 }

@@ -6,12 +6,13 @@ use alloc::vec::Vec;
 
 use ptx_analysis::fold::COPY;
 use ptx_ir::edit::{EditError, Editor};
+use ptx_ir::query::Mnemonic;
 use ptx_ir::{Operand, RegId, Statement, StmtId};
 use ptx_isa::{
     Access, Expected, FormMatch, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
 };
 
-use super::legality::{LegalityChecker, Words, expected};
+use super::legality::{LegalityChecker, expected};
 
 /// What is done to a statement, and why.
 pub(super) struct Step {
@@ -75,14 +76,14 @@ impl Rewriter<'_, '_> {
         made == Ok(true)
     }
 
-    /// The words and the operands of an instruction.
-    fn parts(&self, stmt: StmtId) -> Option<(Words, Vec<Operand>)> {
+    /// The mnemonic and the operands of an instruction.
+    fn parts(&self, stmt: StmtId) -> Option<(Mnemonic, Vec<Operand>)> {
         let Statement::Inst(inst) = self.editor.statement(stmt).ok()? else {
             return None;
         };
         let body = self.editor.body();
-        let words = Words::of(self.editor.module(), body.inst(inst)?.sig)?;
-        Some((words, body.operands(inst).to_vec()))
+        let mnemonic = Mnemonic::of(self.editor.module(), body.inst(inst)?.sig)?;
+        Some((mnemonic, body.operands(inst).to_vec()))
     }
 
     fn read(
@@ -92,7 +93,7 @@ impl Rewriter<'_, '_> {
         new: RegId,
         places: &[usize],
     ) -> Result<bool, EditError> {
-        let Some((words, mut operands)) = self.parts(stmt) else {
+        let Some((mnemonic, mut operands)) = self.parts(stmt) else {
             return Ok(false);
         };
         let before = operands.clone();
@@ -103,7 +104,7 @@ impl Rewriter<'_, '_> {
         }
         let changed = operands != before;
         let mut made = false;
-        if changed && self.judge.allows(self.editor, &words, &operands) {
+        if changed && self.judge.allows(self.editor, &mnemonic, &operands) {
             self.editor.set_operands(stmt, &operands)?;
             made = true;
         }
@@ -165,18 +166,18 @@ impl Rewriter<'_, '_> {
     }
 
     fn number(&mut self, stmt: StmtId, index: usize, bits: u128) -> Result<bool, EditError> {
-        let Some((words, mut operands)) = self.parts(stmt) else {
+        let Some((mnemonic, mut operands)) = self.parts(stmt) else {
             return Ok(false);
         };
         let wanted = |s: &FormMatch<'_>| expected(s, index);
-        let wanted = self.judge.ask(self.editor, &words, &operands, wanted);
+        let wanted = self.judge.ask(self.editor, &mnemonic, &operands, wanted);
         let Some(new) = wanted.flatten().and_then(|e| self.literal(bits, e)) else {
             return Ok(false);
         };
         if let Some(operand) = operands.get_mut(index) {
             *operand = new;
         }
-        if !self.judge.allows(self.editor, &words, &operands) {
+        if !self.judge.allows(self.editor, &mnemonic, &operands) {
             return Ok(false);
         }
         self.editor.set_operand(stmt, index, new)?;
@@ -253,12 +254,9 @@ impl Rewriter<'_, '_> {
         source: Operand,
         ty: ScalarType,
     ) -> Result<bool, EditError> {
-        let words = Words {
-            opcode: COPY,
-            modifiers: alloc::vec![ty.modifier()],
-        };
+        let asked = Mnemonic::new(COPY, [ty.modifier()]);
         let operands = [target, source];
-        if !self.judge.allows(self.editor, &words, &operands) {
+        if !self.judge.allows(self.editor, &asked, &operands) {
             return Ok(false);
         }
         let mnemonic = [COPY.text(), ty.modifier().text()].concat();
@@ -274,7 +272,7 @@ impl Rewriter<'_, '_> {
         base: Operand,
         space: StateSpace,
     ) -> Result<bool, EditError> {
-        let (Some((mut words, mut operands)), Some(word)) = (self.parts(stmt), space.modifier())
+        let (Some((mut mnemonic, mut operands)), Some(word)) = (self.parts(stmt), space.modifier())
         else {
             return Ok(false);
         };
@@ -286,7 +284,7 @@ impl Rewriter<'_, '_> {
             return Ok(false);
         };
         *operand = self.editor.address(base, offset)?;
-        words.modifiers.push(word);
+        mnemonic.push(word);
         let said = |s: &FormMatch<'_>| {
             let mut reached = s
                 .form
@@ -299,7 +297,7 @@ impl Rewriter<'_, '_> {
                 _ => false,
             })
         };
-        if self.judge.ask(self.editor, &words, &operands, said) != Some(true) {
+        if self.judge.ask(self.editor, &mnemonic, &operands, said) != Some(true) {
             return Ok(false);
         }
         self.editor.set_operands(stmt, &operands)?;

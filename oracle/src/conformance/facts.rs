@@ -1,0 +1,84 @@
+//! The facts of an instruction are known exactly where the instruction is legal on some target in some version.
+
+#[cfg(test)]
+mod tests {
+    use ptx_ir::facts::ModuleFacts;
+    use ptx_ir::query::{Mnemonic, Queries};
+    use ptx_ir::{Body, InstId, Module as IrModule, Operand};
+    use ptx_isa::{FormMatch, PtxVersion, Target, TargetSet};
+
+    use super::super::case::Setting;
+    use super::super::preamble::Module;
+    use super::super::verdicts::{VERSION, read};
+
+    /// Whether some operand is an immediate, also inside an address, a vector or a pair.
+    fn has_immediate(body: &Body, operands: &[Operand]) -> bool {
+        operands.iter().any(|&operand| match operand {
+            Operand::Small(_) | Operand::Imm(_) => true,
+            Operand::Vector(list) | Operand::Bracket(list) => {
+                has_immediate(body, body.pool().list(list))
+            }
+            Operand::Not(at) | Operand::Neg(at) => has_immediate(body, &[body.pool().get(at)]),
+            Operand::Pair(at) => {
+                let (first, second) = body.pool().pair(at);
+                has_immediate(body, &[first, second])
+            }
+            _ => false,
+        })
+    }
+
+    /// Asks the table about one instruction, without remembering answers.
+    fn is_legal_somewhere(
+        module: &IrModule,
+        queries: &mut Queries<()>,
+        body: &Body,
+        id: InstId,
+    ) -> bool {
+        let sig = body.inst(id).unwrap().sig;
+        let Some(mnemonic) = Mnemonic::of(module, sig) else {
+            return false;
+        };
+        let legal = queries.ask(body, &mnemonic, body.operands(id), |query| {
+            let mut legal = query.candidates().filter(|form| form.problems.is_empty());
+            let has_target = |form: &FormMatch<'_>| {
+                let mut versions = PtxVersion::KNOWN.iter().rev();
+                versions.any(|v| form.targets(*v) != TargetSet::NONE)
+            };
+            legal.any(|form| has_target(&form))
+        });
+        legal == Some(true)
+    }
+
+    #[test]
+    fn facts_of_immediates_are_known_where_they_are_legal() {
+        let verdicts = read().unwrap();
+        let mut wrong = Vec::new();
+        let mut checked = 0;
+        for setting in Setting::ALL {
+            let lines = verdicts.iter().filter(|v| v.setting == setting);
+            let lines: Vec<&str> = lines.map(|v| &*v.line).collect();
+            let text = Module::new(VERSION, Target::Sm100a, setting, lines.iter().copied()).text;
+            let module = ptx_parse::parse(text.as_bytes()).module;
+            let facts = ModuleFacts::new(&module);
+            let mut queries = Queries::new(&module);
+            for (function, _, body) in module.definitions() {
+                queries.enter(&module, function, body);
+                let facts = facts.function(function).unwrap();
+                for id in body.inst_table().ids() {
+                    if !has_immediate(body, body.operands(id)) {
+                        continue;
+                    }
+                    checked += 1;
+                    let known = facts.inst(id).is_known();
+                    if known != is_legal_somewhere(&module, &mut queries, body, id) {
+                        let sig = body.inst(id).unwrap().sig;
+                        wrong.push(format!("known: {known}, {}", module.signature(sig).text()));
+                    }
+                }
+            }
+        }
+        assert!(checked > 10_000, "only {checked} cases have an immediate");
+        let (count, some) = (wrong.len(), &wrong[..wrong.len().min(20)]);
+        assert_eq!(count, 0, "of {checked}: {some:#?}");
+    }
+}

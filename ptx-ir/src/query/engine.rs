@@ -1,0 +1,170 @@
+//! Asks the instruction table about instructions of a module, once for each mnemonic and shape.
+
+use alloc::vec::Vec;
+use ptx_isa::InstQuery;
+
+use super::cache::ShapeCache;
+use super::encode::{Encoder, Immediates};
+use super::{Mnemonic, NameTypes, ShapeKey};
+use crate::{Body, FuncId, Module, Operand, SigId};
+
+/// What is known of a mnemonic of the module before any operand is seen.
+#[derive(Copy, Clone, Debug)]
+struct Entry<A> {
+    /// Whether opcode and modifiers are known.
+    known: bool,
+    immediates: Immediates,
+    /// The shape of the operands seen last, with the answer; most often the next ones have the same shape.
+    last: Option<(u128, A)>,
+}
+
+impl<A> Entry<A> {
+    fn new(module: &Module, sig: SigId) -> Self {
+        let signature = module.signature(sig);
+        let forms = signature.instruction().map_or(&[][..], |i| i.forms());
+        Self {
+            known: signature.opcode().is_some() && signature.is_known(),
+            immediates: match forms.iter().any(|f| f.depends_on_immediates()) {
+                true => Immediates::Values,
+                false => Immediates::Kinds,
+            },
+            last: None,
+        }
+    }
+}
+
+/// Asks the instruction table about instructions of a module and remembers one answer of type `A` for each mnemonic and
+/// shape of operands.
+///
+/// Instructions of a module are asked about with [`answer`](Self::answer), body after body ([`enter`](Self::enter)).
+/// Instructions that the module does not have yet, with a new mnemonic or other operands, are asked about with
+/// [`ask`](Self::ask), which remembers nothing. Operands belong to the pool of the body that was entered.
+#[derive(Clone, Debug)]
+pub struct Queries<A> {
+    names: NameTypes,
+    mnemonics: Vec<Entry<A>>,
+    answers: ShapeCache<A>,
+    key: ShapeKey,
+}
+
+impl<A: Copy> Queries<A> {
+    /// No answers yet. Linear in the declarations and mnemonics of the module.
+    #[must_use]
+    pub fn new(module: &Module) -> Self {
+        let mut queries = Self {
+            names: NameTypes::new(module),
+            mnemonics: Vec::new(),
+            answers: ShapeCache::new(),
+            key: ShapeKey::new(),
+        };
+        queries.update_mnemonics(module);
+        queries
+    }
+
+    /// Takes note of mnemonics that the module got since.
+    pub fn update_mnemonics(&mut self, module: &Module) {
+        let new = module.signatures.ids().skip(self.mnemonics.len());
+        self.mnemonics.extend(new.map(|id| Entry::new(module, id)));
+    }
+
+    /// Takes note of changed declarations of the module.
+    pub fn update_symbols(&mut self, module: &Module) {
+        self.names.update_symbols(module);
+    }
+
+    /// Enters a body: its registers, variables and labels are those of the next instructions. Linear in these.
+    pub fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
+        self.names.enter(module, function, body);
+    }
+
+    /// Takes note of registers, variables and labels that the entered body got since.
+    pub fn update_body(&mut self, module: &Module, function: FuncId, body: &Body) {
+        self.names.update_body(module, function, body);
+    }
+
+    /// What the names of the module and of the entered body denote.
+    #[must_use]
+    pub const fn names(&self) -> &NameTypes {
+        &self.names
+    }
+
+    /// The answer for an instruction with a mnemonic of the module: remembered, or given by `ask`. `None` where a part of
+    /// the mnemonic is unknown, or an operand is undeclared or of an unknown type; the parser reports these.
+    #[inline]
+    pub fn answer(
+        &mut self,
+        module: &Module,
+        body: &Body,
+        sig: SigId,
+        operands: &[Operand],
+        ask: impl FnOnce(&InstQuery<'_>) -> A,
+    ) -> Option<A> {
+        let entry = self.mnemonics.get_mut(sig.as_u32() as usize)?;
+        if !entry.known {
+            return None;
+        }
+        let encoder = Encoder {
+            body,
+            names: &self.names,
+            immediates: entry.immediates,
+        };
+        encoder.encode(operands, &mut self.key).ok()?;
+        let short = self.key.short();
+        if let (Some(short), Some((last, answer))) = (short, entry.last)
+            && short == last
+        {
+            return Some(answer);
+        }
+        let answer = match self.answers.get(sig, &self.key) {
+            Some(answer) => answer,
+            None => {
+                let answer = ask_table(&Mnemonic::of(module, sig)?, &self.key, ask);
+                self.answers.insert(sig, &self.key, answer);
+                answer
+            }
+        };
+        entry.last = short.map(|short| (short, answer));
+        Some(answer)
+    }
+
+    /// Asks about the operands of the last [`answer`](Self::answer) once more, for what was not worth remembering.
+    #[cold]
+    pub fn ask_again<R>(
+        &self,
+        module: &Module,
+        sig: SigId,
+        ask: impl FnOnce(&InstQuery<'_>) -> R,
+    ) -> Option<R> {
+        Some(ask_table(&Mnemonic::of(module, sig)?, &self.key, ask))
+    }
+
+    /// Asks about any mnemonic with any operands of the entered body, without remembering the answer. `None` where an
+    /// operand is undeclared or of an unknown type.
+    pub fn ask<R>(
+        &mut self,
+        body: &Body,
+        mnemonic: &Mnemonic,
+        operands: &[Operand],
+        ask: impl FnOnce(&InstQuery<'_>) -> R,
+    ) -> Option<R> {
+        let encoder = Encoder {
+            body,
+            names: &self.names,
+            immediates: Immediates::Values,
+        };
+        encoder.encode(operands, &mut self.key).ok()?;
+        Some(ask_table(mnemonic, &self.key, ask))
+    }
+}
+
+#[cold]
+fn ask_table<R>(mnemonic: &Mnemonic, key: &ShapeKey, ask: impl FnOnce(&InstQuery<'_>) -> R) -> R {
+    key.decode(|operands, in_entry| {
+        ask(&InstQuery {
+            opcode: mnemonic.opcode(),
+            modifiers: mnemonic.modifiers(),
+            operands,
+            in_entry,
+        })
+    })
+}

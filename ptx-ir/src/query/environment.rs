@@ -1,0 +1,90 @@
+//! The version and the target for which instructions are judged.
+
+use ptx_isa::{Deprecation, FormMatch, InstQuery, NoForm, PtxVersion, Target};
+
+use crate::Module;
+
+/// The PTX version and the target for which instructions are judged.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Environment {
+    version: PtxVersion,
+    target: Option<Target>,
+}
+
+impl Environment {
+    /// Any version and any target: an instruction is legal if there is a pair for which it is.
+    pub const ANYWHERE: Self = Self {
+        version: PtxVersion::CURRENT,
+        target: None,
+    };
+
+    /// A version and a target. Versions newer than [`PtxVersion::CURRENT`] count as that one; without a target, an
+    /// instruction is judged as [`ANYWHERE`](Self::ANYWHERE).
+    #[must_use]
+    pub fn new(version: PtxVersion, target: Option<Target>) -> Self {
+        Self {
+            version: version.min(PtxVersion::CURRENT),
+            target,
+        }
+    }
+
+    /// The version and the target in the header of a module.
+    #[must_use]
+    pub fn of(module: &Module) -> Self {
+        let version = module.header.version.unwrap_or(PtxVersion::CURRENT);
+        Self::new(version, module.header.target)
+    }
+
+    /// The version, at most [`PtxVersion::CURRENT`].
+    #[must_use]
+    pub const fn version(self) -> PtxVersion {
+        self.version
+    }
+
+    /// The target; `None` where the header names no known one.
+    #[must_use]
+    pub const fn target(self) -> Option<Target> {
+        self.target
+    }
+
+    /// Whether something is available that requires a version and perhaps a target. True of every target where none is
+    /// known.
+    #[must_use]
+    pub fn has(self, version: PtxVersion, target: Option<Target>) -> bool {
+        let implied = |wanted| self.target.is_none_or(|own| own.implies(wanted));
+        version <= self.version && target.is_none_or(implied)
+    }
+
+    /// The form that an instruction matches, with everything that it violates.
+    ///
+    /// # Errors
+    ///
+    /// No form takes the modifiers.
+    #[allow(clippy::result_large_err, reason = "both sides are as large")]
+    pub fn select<'a>(self, query: &InstQuery<'a>) -> Result<FormMatch<'a>, NoForm> {
+        match self.target {
+            Some(target) => query.select(self.version, target),
+            None => query.select_anywhere(),
+        }
+    }
+
+    /// What of a legal instruction is deprecated.
+    pub fn deprecations<'s>(
+        self,
+        form: &'s FormMatch<'_>,
+    ) -> impl Iterator<Item = Deprecation> + 's {
+        let target = self.target.into_iter();
+        target.flat_map(move |target| form.deprecations(self.version, target))
+    }
+
+    /// The form of a legal instruction about which the verifier has nothing to report: no violation, no deprecated and
+    /// no redundant modifier.
+    #[must_use]
+    pub fn select_clean<'a>(self, query: &InstQuery<'a>) -> Option<FormMatch<'a>> {
+        let form = self.select(query).ok()?;
+        let clean = form.problems.is_empty()
+            && form.redundant().next().is_none()
+            && self.deprecations(&form).next().is_none();
+        clean.then_some(form)
+    }
+}

@@ -1,0 +1,45 @@
+//! Questions to the instruction table about instructions of a module: is this one legal, as which form, and if not, what
+//! does it violate?
+//!
+//! The answer depends on the mnemonic, on the *shape* of the operands (kinds, types and state spaces, and the values of
+//! immediates where the table looks at them), and on the version and the target. Many instructions of a module share
+//! mnemonic and shape, so [`Queries`] encodes the shape in a few bytes, and remembers one answer for each
+//! pair. The operands that the table sees are decoded from the key alone: what the key does not hold cannot matter.
+//!
+//! Verifier, requirements, facts, clean-ups and builder all ask through [`Queries`].
+//!
+//! ```
+//! use ptx_ir::query::{Environment, Queries};
+//! let text = b".version 8.0 .target sm_80 .address_size 64
+//! .entry k() { .reg .b32 %r<2>; .reg .f32 %f; add.s32 %r0, %r1, %f; }";
+//! let module = ptx_parse::parse(text).module;
+//! let environment = Environment::of(&module);
+//! let mut queries: Queries<bool> = Queries::new(&module);
+//! for (function, _, body) in module.definitions() {
+//!     queries.enter(&module, function, body);
+//!     for (id, inst) in body.insts.iter() {
+//!         let operands = body.operands(id);
+//!         let legal = queries.answer(&module, body, inst.sig, operands, |query| {
+//!             environment.select(query).is_ok_and(|form| form.problems.is_empty())
+//!         });
+//!         assert_eq!(legal, Some(false));
+//!     }
+//! }
+//! ```
+
+mod cache;
+mod decode;
+mod encode;
+mod engine;
+mod environment;
+mod key;
+mod mnemonic;
+mod names;
+mod tag;
+
+use key::ShapeKey;
+
+pub use engine::Queries;
+pub use environment::Environment;
+pub use mnemonic::Mnemonic;
+pub use names::{NameKind, NameTypes};

@@ -1,0 +1,255 @@
+//! What the names of a module and of one body denote: types, state spaces, kinds.
+
+use alloc::vec::Vec;
+use ptx_isa::{Directive, ScalarType, StateSpace};
+
+use super::tag;
+use crate::{
+    Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, FunctionKind, Label, LabelId,
+    Module, RegId, Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarDecl, VarId,
+};
+
+/// What a name denotes that is not a register.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum NameKind {
+    /// A variable or parameter.
+    Variable {
+        /// The state space it lives in.
+        space: StateSpace,
+        /// The type of its elements.
+        ty: ScalarType,
+        /// Whether it has dimensions.
+        array: bool,
+        /// Whether it has the attribute `.unified`.
+        unified: bool,
+    },
+    /// A function.
+    Function,
+    /// A kernel.
+    Kernel,
+    /// Its declaration was not understood.
+    Unknown,
+}
+
+/// In the table of registers: a vector register, whose declaration has its type.
+pub(super) const VECTOR: u8 = 254;
+/// In the tables of registers and labels: the declaration was not understood.
+pub(super) const UNKNOWN: u8 = 255;
+
+/// What the names of a module and of one of its bodies denote. Built once for a module and filled for one body after
+/// another.
+#[derive(Clone, Default, Debug)]
+pub struct NameTypes {
+    symbols: Vec<NameKind>,
+    in_entry: bool,
+    /// The tag of each register in a key, or [`VECTOR`], or [`UNKNOWN`].
+    registers: Vec<u8>,
+    vars: Vec<NameKind>,
+    /// The tag of each label in a key, or [`UNKNOWN`].
+    labels: Vec<u8>,
+}
+
+impl NameTypes {
+    /// The names of a module, and no body yet.
+    pub fn new(module: &Module) -> Self {
+        let mut names = Self::default();
+        names.update_symbols(module);
+        names
+    }
+
+    /// Reads the declarations of the module again.
+    pub fn update_symbols(&mut self, module: &Module) {
+        let kind = |kind: SymbolKind| match kind {
+            SymbolKind::Function(id) => match module.functions.get(id).map(|f| f.kind) {
+                Some(FunctionKind::Func) => NameKind::Function,
+                Some(FunctionKind::Entry) => NameKind::Kernel,
+                None => NameKind::Unknown,
+            },
+            SymbolKind::Variable(_, id) => range_member(&module.declarations, id),
+        };
+        self.symbols.clear();
+        self.symbols
+            .extend(module.symbols.values().map(|s| kind(s.kind)));
+        each_declared(&module.declarations, |binding, kind| {
+            if let Binding::Symbol(id) = binding
+                && let Some(entry) = self.symbols.get_mut(id.index())
+            {
+                *entry = kind;
+            }
+        });
+    }
+
+    /// Reads the declarations of a body in place of those of the body before.
+    pub fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
+        self.registers.clear();
+        self.vars.clear();
+        self.labels.clear();
+        self.update_body(module, function, body);
+    }
+
+    /// Reads the registers that the body got since the last call, and its variables and labels again.
+    pub fn update_body(&mut self, module: &Module, function: FuncId, body: &Body) {
+        let kind = module.functions.get(function).map(|f| f.kind);
+        self.in_entry = kind == Some(FunctionKind::Entry);
+        let known = self.registers.len();
+        let new = body.registers.values().skip(known);
+        self.registers.extend(new.map(|r| register_tag(body, *r)));
+        self.fill_vars(module, function, body);
+        self.labels.clear();
+        let labels = body.labels.values();
+        self.labels
+            .extend(labels.map(|label| label_tag(body, label)));
+    }
+
+    fn fill_vars(&mut self, module: &Module, function: FuncId, body: &Body) {
+        self.vars.clear();
+        let kind = |var: &Var| match var.stmt.and_then(|s| body.statements.get(s)) {
+            Some(&Statement::Decl(id)) => in_body(range_member(&body.declarations, id)),
+            _ => NameKind::Unknown,
+        };
+        self.vars.extend(body.vars.values().map(kind));
+        // `ld.param` and `ld.param::func` both reach the parameters of a function, only `ld.param` those of a kernel.
+        let space = if self.in_entry {
+            StateSpace::ParamEntry
+        } else {
+            StateSpace::Param
+        };
+        if let Some(f) = module.functions.get(function) {
+            let (params, returns) = (f.interface.params, f.interface.returns);
+            let all = [params.of(&module.params), returns.of(&module.params)];
+            for param in all.into_iter().flatten() {
+                if let Binding::Var(id) = param.binding {
+                    let array = !param.dims.is_empty();
+                    self.set_var(id, variable(space, param.ty, array, false));
+                }
+            }
+        }
+        each_declared(&body.declarations, |binding, kind| {
+            if let Binding::Var(id) = binding {
+                self.set_var(id, in_body(kind));
+            }
+        });
+    }
+
+    fn set_var(&mut self, id: VarId, kind: NameKind) {
+        if let Some(entry) = self.vars.get_mut(id.index()) {
+            *entry = kind;
+        }
+    }
+
+    /// Whether the body belongs to a kernel.
+    pub fn in_entry(&self) -> bool {
+        self.in_entry
+    }
+
+    /// What a name of the module denotes.
+    pub fn symbol(&self, id: SymbolId) -> NameKind {
+        let kind = self.symbols.get(id.index());
+        kind.copied().unwrap_or(NameKind::Unknown)
+    }
+
+    /// What a parameter or variable of the body is.
+    pub fn var(&self, id: VarId) -> NameKind {
+        let kind = self.vars.get(id.index());
+        kind.copied().unwrap_or(NameKind::Unknown)
+    }
+
+    /// The declared type of a scalar register; `None` for vectors and where the type is unknown.
+    pub fn register(&self, id: RegId) -> Option<ScalarType> {
+        let index = self.register_tag(id).checked_sub(tag::REGISTER)?;
+        ScalarType::from_index(index.into())
+    }
+
+    /// Whether a register is a predicate, or of an unknown type.
+    #[inline]
+    pub fn may_guard(&self, id: RegId) -> bool {
+        let tag = self.register_tag(id);
+        tag == tag::REGISTER + ScalarType::Pred.index() as u8 || tag == UNKNOWN
+    }
+
+    #[inline]
+    pub(super) fn register_tag(&self, id: RegId) -> u8 {
+        self.registers.get(id.index()).copied().unwrap_or(UNKNOWN)
+    }
+
+    pub(super) fn label_tag(&self, id: LabelId) -> u8 {
+        let tag = self.labels.get(id.index());
+        tag.copied().unwrap_or(tag::LABEL)
+    }
+}
+
+/// Calls `each` with every name that the declarations declare.
+fn each_declared(declarations: &Declarations, mut each: impl FnMut(Binding, NameKind)) {
+    for decl in declarations.decls.values() {
+        for declarator in decl.declarators.of(&declarations.declarators) {
+            let array = !declarator.dims.is_empty();
+            each(declarator.binding, declared(declarations, decl, array));
+        }
+    }
+}
+
+/// What the members of a range are, of which the declaration names only the first.
+fn range_member(declarations: &Declarations, decl: DeclId) -> NameKind {
+    let decl = declarations.decls.get(decl);
+    decl.map_or(NameKind::Unknown, |d| declared(declarations, d, false))
+}
+
+fn declared(declarations: &Declarations, decl: &VarDecl, array: bool) -> NameKind {
+    let mut attributes = decl.attributes.of(&declarations.attributes).iter();
+    let unified = attributes.any(|a| matches!(a, Attribute::Unified(..)));
+    variable(decl.space, decl.ty, array, unified)
+}
+
+fn variable(space: StateSpace, ty: TypeName, array: bool, unified: bool) -> NameKind {
+    match ty.known() {
+        Some(ty) => NameKind::Variable {
+            space,
+            ty,
+            array,
+            unified,
+        },
+        None => NameKind::Unknown,
+    }
+}
+
+/// What a declaration inside a body declares: `.param` there holds arguments of calls.
+fn in_body(mut kind: NameKind) -> NameKind {
+    if let NameKind::Variable { space, .. } = &mut kind
+        && *space == StateSpace::Param
+    {
+        *space = StateSpace::ParamFunc;
+    }
+    kind
+}
+
+fn register_tag(body: &Body, register: Register) -> u8 {
+    match body.reg_decls.get(register.decl) {
+        Some(decl) if decl.vector > 1 => VECTOR,
+        Some(decl) => match decl.ty.known() {
+            Some(ty) => tag::REGISTER + ty.index() as u8,
+            None => UNKNOWN,
+        },
+        None => UNKNOWN,
+    }
+}
+
+fn label_tag(body: &Body, label: &Label) -> u8 {
+    match body.after(label.stmt).and_then(|s| body.statements.get(s)) {
+        Some(Statement::Prototype(_)) => tag::PROTOTYPE,
+        Some(&Statement::Directive(id)) => match body.directives.get(id).map(|d| d.directive) {
+            Some(Directive::Branchtargets) => tag::BRANCHES,
+            Some(Directive::Calltargets) => tag::CALLS,
+            _ => tag::LABEL,
+        },
+        // This may be a table that was not understood.
+        Some(Statement::Opaque(_)) => UNKNOWN,
+        _ => tag::LABEL,
+    }
+}
+
+/// The type and the number of elements of a vector register.
+pub(super) fn vector_register(body: &Body, id: RegId) -> Option<(ScalarType, u8)> {
+    let decl = body.reg_decls.get(body.registers.get(id)?.decl)?;
+    Some((decl.ty.known()?, decl.vector))
+}

@@ -1,0 +1,135 @@
+//! Directives in the header of a function, and their versions. Manual 11.2, 11.4, 11.7.
+
+use ptx_ir::{DirectiveStmt, Interface};
+use ptx_isa::Directive;
+use smallvec::SmallVec;
+
+use crate::context::{Context, integer};
+use crate::interface::Ends;
+use crate::location::Location;
+use crate::pragma;
+use crate::problem::feature::Feature;
+use crate::problem::interface::{InterfaceProblem, MOST_CONTROL_REGISTERS, Owner};
+
+/// Reports a directive that the version or the target does not have.
+pub(crate) fn available(context: &mut Context<'_>, directive: Directive, at: Location) {
+    match directive.until() {
+        Some(until) if until <= context.version() => {
+            let problem = InterfaceProblem::DirectiveRemoved(directive, until);
+            context.report(at, problem);
+        }
+        _ => context.require(at, Feature::Directive(directive)),
+    }
+}
+
+/// Checks the directives in the header of a function.
+pub(crate) fn check(context: &mut Context<'_>, interface: &Interface, owner: Owner, ends: &Ends) {
+    let module = context.module;
+    let all = interface.directives.of(module.interface_directives());
+    let of_definition = |d: &&DirectiveStmt| {
+        let directive = owner == Owner::Kernel || d.directive == Directive::LocalMaxnreg;
+        directive && !ends.defined
+    };
+    if let Some(first) = all.first().filter(of_definition) {
+        let at = Location::keyword(ends.header, first.directive.text());
+        let problem = InterfaceProblem::DirectiveOfDefinition(first.directive, owner);
+        context.report(at, problem);
+        return;
+    }
+    let mut seen: SmallVec<[Directive; 8]> = SmallVec::new();
+    for stmt in all {
+        let at = Location::keyword(ends.header, stmt.directive.text());
+        available(context, stmt.directive, at);
+        value(context, stmt, at);
+        pragma::check(
+            context,
+            stmt,
+            module.pool(),
+            pragma::Place::Outside,
+            ends.header,
+        );
+        let once = matches!(
+            stmt.directive,
+            Directive::AbiPreserve | Directive::AbiPreserveControl | Directive::Noreturn
+        );
+        if !seen.contains(&stmt.directive) {
+            seen.push(stmt.directive);
+        } else if once {
+            context.report(at, InterfaceProblem::DirectiveTwice(stmt.directive));
+        }
+    }
+    conflicts(context, interface, owner, &seen, ends);
+}
+
+/// Checks which directives are written together.
+fn conflicts(
+    context: &mut Context<'_>,
+    interface: &Interface,
+    owner: Owner,
+    written: &[Directive],
+    ends: &Ends,
+) {
+    let has = |d: Directive| written.contains(&d);
+    let at = |d: Directive| Location::keyword(ends.header, d.text());
+    let close = Location::exact(ends.close);
+    // ptxas reports a wrong number of threads at the end of the kernel, and clusters at the later directive.
+    let threads = (Directive::Maxntid, Directive::Reqntid);
+    let clusters = (Directive::Reqnctapercluster, Directive::Maxclusterrank);
+    for (first, second) in [threads, clusters] {
+        if !has(first) || !has(second) {
+            continue;
+        }
+        let later = written.iter().rev().find(|d| [first, second].contains(d));
+        let place = match first {
+            Directive::Maxntid => close,
+            _ => at(*later.unwrap_or(&second)),
+        };
+        context
+            .report(place, InterfaceProblem::DirectiveConflict(first, second))
+            .with_label(at(first), "conflicts with the other directive")
+            .with_label(at(second), "conflicts with the other directive");
+    }
+    let blocks = Directive::Blocksareclusters;
+    if has(blocks) && !(has(Directive::Reqntid) && has(Directive::Reqnctapercluster)) {
+        context
+            .report(close, InterfaceProblem::ClusterWithout(blocks))
+            .with_label(at(blocks), "required by this directive");
+    }
+    let limited = has(Directive::Maxntid) || has(Directive::Reqntid);
+    if owner == Owner::Kernel && has(Directive::Minnctapersm) && !limited {
+        context.report(at(Directive::Minnctapersm), InterfaceProblem::NoThreadCount);
+    }
+    let results = interface.returns.len > 0;
+    if owner == Owner::Function && has(Directive::Noreturn) && results {
+        let open = Location::exact(ends.open);
+        context.report(open, InterfaceProblem::NoreturnWithResults);
+    }
+}
+
+/// Checks the values of one directive.
+fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Location) {
+    let directive = stmt.directive;
+    let positive = matches!(
+        directive,
+        Directive::Maxntid
+            | Directive::Reqntid
+            | Directive::Maxnreg
+            | Directive::LocalMaxnreg
+            | Directive::Minnctapersm
+    );
+    let pool = context.module.pool();
+    let values = pool.slice(stmt.args).iter();
+    let values = values.filter_map(|a| integer(pool, *a));
+    if let Some(value) = values.clone().find(|v| u32::try_from(*v).is_err()) {
+        context.report(at, InterfaceProblem::DirectiveBits(directive, value));
+        return;
+    }
+    if directive == Directive::AbiPreserveControl
+        && let Some(value) = values.clone().find(|v| *v > MOST_CONTROL_REGISTERS)
+    {
+        context.report(at, InterfaceProblem::DirectiveControl(directive, value));
+    }
+    if positive && let Some(value) = values.clone().find(|v| *v <= 0) {
+        context.report(at, InterfaceProblem::DirectivePositive(directive, value));
+    }
+}

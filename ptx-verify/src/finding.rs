@@ -1,0 +1,28 @@
+//! What a rule found, and where.
+
+use smallvec::SmallVec;
+
+use crate::location::Location;
+use crate::problem::Problem;
+
+/// Another place that a finding points at, and what is there.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Label {
+    pub(crate) at: Location,
+    pub(crate) text: &'static str,
+}
+
+/// A problem at a location.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) problem: Problem,
+    pub(crate) at: Location,
+    pub(crate) labels: SmallVec<[Label; 2]>,
+}
+
+impl Finding {
+    pub(crate) fn with_label(&mut self, at: Location, text: &'static str) -> &mut Self {
+        self.labels.push(Label { at, text });
+        self
+    }
+}

@@ -1,0 +1,240 @@
+//! From a location to a span: the statement is tokenized once for all locations in it.
+
+use alloc::vec::Vec;
+use ptx_ir::constant::read_expression;
+use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::{Module, Span};
+
+use crate::location::{Location, Part, Word};
+
+/// Resolves locations; the tokens of the last statement are kept.
+pub(crate) struct Locator<'m> {
+    module: &'m Module,
+    statement: Span,
+    tokens: Vec<Token>,
+    /// The tokens by text and then by position.
+    by_text: Vec<u32>,
+    instruction: Option<InstSpans>,
+}
+
+/// The parts of an instruction.
+struct InstSpans {
+    mnemonic: Span,
+    guard: Option<Span>,
+    modifiers: Vec<Span>,
+    operands: Vec<Span>,
+    /// The number of the first token of the operands.
+    first_operand_token: usize,
+}
+
+impl<'m> Locator<'m> {
+    pub(crate) fn new(module: &'m Module) -> Self {
+        Self {
+            module,
+            statement: Span::default(),
+            tokens: Vec::new(),
+            by_text: Vec::new(),
+            instruction: None,
+        }
+    }
+
+    /// The span of a location, from the start of the source.
+    pub(crate) fn span(&mut self, location: Location) -> Span {
+        if location.part == Part::Whole {
+            return location.statement;
+        }
+        if location.statement != self.statement {
+            self.read(location.statement);
+        }
+        self.part(location.part)
+    }
+
+    /// The source text of a span.
+    pub(crate) fn text(&self, span: Span) -> &'m str {
+        core::str::from_utf8(self.bytes(span)).unwrap_or_default()
+    }
+
+    fn bytes(&self, span: Span) -> &'m [u8] {
+        span.of(self.module.source())
+    }
+
+    fn read(&mut self, statement: Span) {
+        self.statement = statement;
+        self.instruction = None;
+        self.tokens.clear();
+        let tokens = Lexer::fragment(self.bytes(statement)).filter(|t| !t.kind.is_trivia());
+        self.tokens.extend(tokens.map(|t| Token {
+            kind: t.kind,
+            span: t.span.shifted(statement.start),
+        }));
+        self.by_text.clear();
+        self.by_text.extend(0..self.tokens.len() as u32);
+        let (source, tokens) = (self.module.source(), &self.tokens);
+        self.by_text.sort_by_key(|&i| {
+            let token = tokens.get(i as usize);
+            token.map_or(&[][..], |t| t.span.of(source))
+        });
+    }
+
+    fn part(&mut self, part: Part) -> Span {
+        let found = match part {
+            Part::Whole => Some(self.statement),
+            Part::Token(word, nth) => self.nth(self.word(word), nth),
+            Part::DotWord(prefix) => self.dot_word(prefix),
+            Part::After(keyword) => self.after(keyword.as_bytes(), keyword.as_bytes()),
+            Part::Initializer(name) => self.after(self.module.name_bytes(name), b"="),
+            Part::Number(value) => Some(self.number(value).unwrap_or(self.statement)),
+            part => return self.instruction_part(part),
+        };
+        let first = self.tokens.first().map_or(self.statement, |t| t.span);
+        found.unwrap_or(first)
+    }
+
+    fn word(&self, word: Word) -> &'m [u8] {
+        match word {
+            Word::Keyword(text) => text.as_bytes(),
+            Word::Name(name) => self.module.name_bytes(name),
+        }
+    }
+
+    /// The numbers of the tokens with a text, in order.
+    fn with_text(&self, text: &[u8]) -> &[u32] {
+        let of = |i: &u32| {
+            let token = self.tokens.get(*i as usize);
+            token.map_or(&[][..], |t| self.bytes(t.span))
+        };
+        let start = self.by_text.partition_point(|i| of(i) < text);
+        let end = self.by_text.partition_point(|i| of(i) <= text);
+        self.by_text.get(start..end).unwrap_or_default()
+    }
+
+    fn nth(&self, text: &[u8], nth: u32) -> Option<Span> {
+        let index = *self.with_text(text).get(nth as usize)?;
+        Some(self.tokens.get(index as usize)?.span)
+    }
+
+    fn dot_word(&self, prefix: &str) -> Option<Span> {
+        let fits = |t: &&Token| {
+            t.kind == TokenKind::DotWord && self.bytes(t.span).starts_with(prefix.as_bytes())
+        };
+        self.tokens.iter().find(fits).map(|t| t.span)
+    }
+
+    /// The token after the first `mark` at or after the first token with the text `name`.
+    fn after(&self, name: &[u8], mark: &[u8]) -> Option<Span> {
+        let name = *self.with_text(name).first()?;
+        let marks = self.with_text(mark);
+        let next = marks.get(marks.partition_point(|i| *i < name)).copied();
+        let index = next.map_or(name, |mark| mark + 1) as usize;
+        let token = self.tokens.get(index).or(self.tokens.last());
+        token.map(|t| t.span)
+    }
+
+    fn number(&self, value: i64) -> Option<Span> {
+        let equal = |t: &&Token| {
+            let constant = read_expression(self.bytes(t.span), 0, 1).value.ok();
+            let read = constant.and_then(|v| v.as_int());
+            read.map(i64::unsigned_abs) == Some(value.unsigned_abs())
+        };
+        let mut integers = self.tokens.iter().filter(|t| t.kind == TokenKind::Integer);
+        integers.find(equal).map(|t| t.span)
+    }
+
+    fn instruction_part(&mut self, part: Part) -> Span {
+        let spans = match self.instruction.take() {
+            Some(spans) => spans,
+            None => self.inst_spans(),
+        };
+        let found = match part {
+            Part::MnemonicEnd => {
+                let Span { start, end } = spans.mnemonic;
+                Some(Span::new(end.saturating_sub(1).max(start), end))
+            }
+            Part::Guard => spans.guard,
+            Part::Modifiers(first, last) => {
+                let both = [first, last].map(|i| spans.modifiers.get(i as usize).copied());
+                both.into_iter().flatten().reduce(Span::join)
+            }
+            Part::Operand(nth) => spans.operands.get(nth as usize).copied(),
+            Part::Element(nth, element) => {
+                let operand = spans.operands.get(nth as usize).copied();
+                operand.map(|o| self.element(o, element as usize).unwrap_or(o))
+            }
+            Part::OperandToken(text) => {
+                let all = self.with_text(text.as_bytes()).iter();
+                let mut inside = all.filter(|i| **i as usize >= spans.first_operand_token);
+                let token = inside.next().and_then(|i| self.tokens.get(*i as usize));
+                token.map(|t| t.span)
+            }
+            _ => None,
+        };
+        let mnemonic = spans.mnemonic;
+        self.instruction = Some(spans);
+        found.unwrap_or(mnemonic)
+    }
+
+    fn inst_spans(&self) -> InstSpans {
+        let is = |t: &Token, text: &[u8]| self.bytes(t.span) == text;
+        let mut rest = self.tokens.iter().peekable();
+        let mut guard = None;
+        if rest.next_if(|t| is(t, b"@")).is_some() {
+            let sign = rest.next_if(|t| is(t, b"!"));
+            let name = rest.next_if(|t| t.kind == TokenKind::Ident);
+            guard = name.map(|n| sign.map_or(n.span, |s| s.span.join(n.span)));
+        }
+        let mut mnemonic = rest.next().map_or(self.statement, |t| t.span);
+        let mut modifiers = Vec::new();
+        while let Some(word) = rest.next_if(|t| t.kind == TokenKind::DotWord) {
+            mnemonic = mnemonic.join(word.span);
+            modifiers.push(word.span);
+        }
+        let first = self.tokens.len() - rest.len();
+        let operands = self.tokens.get(first..).unwrap_or_default();
+        let end = operands.iter().position(|t| is(t, b";"));
+        let operands = operands.get(..end.unwrap_or(operands.len()));
+        InstSpans {
+            mnemonic,
+            guard,
+            modifiers,
+            operands: self.split(operands.unwrap_or_default()),
+            first_operand_token: first,
+        }
+    }
+
+    /// A part of an operand in brackets, in braces, or on one side of `|`.
+    fn element(&self, operand: Span, element: usize) -> Option<Span> {
+        let start = self
+            .tokens
+            .partition_point(|t| t.span.start < operand.start);
+        let end = self.tokens.partition_point(|t| t.span.start < operand.end);
+        let tokens = self.tokens.get(start..end)?;
+        if let Some(bar) = tokens.iter().position(|t| self.bytes(t.span) == b"|") {
+            let halves = [tokens.get(..bar)?, tokens.get(bar + 1..)?];
+            return whole(halves.get(element)?);
+        }
+        let opens = |t: &Token| matches!(self.bytes(t.span), b"[" | b"{" | b"(");
+        let closes = |t: &Token| matches!(self.bytes(t.span), b"]" | b"}" | b")");
+        tokens.first().filter(|t| opens(t))?;
+        let end = tokens.iter().rposition(closes).unwrap_or(tokens.len());
+        self.split(tokens.get(1..end)?).get(element).copied()
+    }
+
+    /// The spans between the commas outside of all brackets.
+    fn split(&self, tokens: &[Token]) -> Vec<Span> {
+        let mut depth = 0usize;
+        let parts = tokens.split(|t| {
+            match self.bytes(t.span) {
+                b"[" | b"{" | b"(" => depth += 1,
+                b"]" | b"}" | b")" => depth = depth.saturating_sub(1),
+                b"," => return depth == 0,
+                _ => {}
+            }
+            false
+        });
+        parts.filter_map(whole).collect()
+    }
+}
+
+fn whole(tokens: &[Token]) -> Option<Span> {
+    Some(tokens.first()?.span.join(tokens.last()?.span))
+}

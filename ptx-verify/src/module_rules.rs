@@ -1,0 +1,51 @@
+//! The rules that look at more than one function, or at declarations at module level.
+
+use ptx_ir::{Item, Span};
+
+use crate::context::Context;
+use crate::pragma::{self, Place};
+use crate::variable::{self, Scope};
+use crate::variable_tables::Tables;
+use crate::{debug, header, interface, redeclaration};
+
+/// Applies all of them.
+pub(crate) fn check(context: &mut Context<'_>) {
+    header::check(context);
+    items(context);
+    redeclaration::check(context);
+    debug::check(context);
+}
+
+fn items(context: &mut Context<'_>) {
+    let module = context.module;
+    for (id, of_module) in module.items() {
+        item(context, of_module, module.span(id));
+    }
+}
+
+fn item(context: &mut Context<'_>, item: Item, span: Span) {
+    let module = context.module;
+    match item {
+        Item::Decl(at) => {
+            if let Some(decl) = module.declarations().decls.get(at) {
+                let tables = Tables {
+                    declarations: module.declarations(),
+                    pool: module.pool(),
+                    vars: None,
+                };
+                variable::check(context, tables, decl, Scope::Module, span);
+            }
+        }
+        Item::Function(at) => {
+            if let Some(function) = module.functions().get(at) {
+                interface::check(context, at, function, span);
+            }
+        }
+        Item::Directive(at) => {
+            if let Some(stmt) = module.directives().get(at) {
+                pragma::check(context, stmt, module.pool(), Place::Outside, span);
+            }
+        }
+        _ => {}
+    }
+}

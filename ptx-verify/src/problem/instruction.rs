@@ -1,0 +1,407 @@
+//! Problems of single instructions.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use ptx_ir::{Code, SigId};
+use ptx_isa::{
+    Availability, Deprecation, Expected, Form, ImmRange, Instruction, Marks, Modifier, Opcode,
+    Operand, OperandViolation, Role, Rule, ScalarType, Slot, SpecialReg, StateSpace,
+};
+
+use super::{Text, Wording};
+
+/// What is wrong with an instruction.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct InstProblem {
+    pub(crate) sig: SigId,
+    pub(crate) kind: InstProblemKind,
+}
+
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum InstProblemKind {
+    UnknownInstruction(Opcode),
+    Modifier(ModifierReason, Modifier, Named),
+    MissingModifier(Named, &'static Slot),
+    /// The modifiers are in no row of the form's table, or no form takes them together.
+    ModifierCombination(Named),
+    Operand(OperandMismatch),
+    /// The number of operands found, and the least and the most expected.
+    Count(Named, usize, usize, usize),
+    Rule(Named, &'static Rule),
+    /// None of these versions and targets is reached.
+    Unavailable(&'static [Availability]),
+    SpecialRegister(SpecialReg),
+    /// Removed from these versions on; what to write instead.
+    Removed(&'static [Availability], Option<&'static str>),
+    /// A modifier without effect.
+    Redundant(Redundancy, Modifier),
+    /// The deprecated modifier, unless the whole instruction is.
+    Deprecated(Option<Modifier>, Deprecation),
+    Other(Named),
+}
+
+/// A form with the instruction that it belongs to.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) instruction: Option<&'static Instruction>,
+    pub(crate) form: &'static Form,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ModifierReason {
+    Duplicate,
+    /// Not with the other modifiers, or not in this order.
+    Conflict,
+    NotTaken,
+}
+
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Redundancy {
+    Duplicate,
+    NoEffect,
+}
+
+/// An operand that its instruction does not take.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct OperandMismatch {
+    pub(crate) form: Named,
+    /// The operand of the form.
+    pub(crate) operand: &'static Operand,
+    pub(crate) problem: OperandViolation,
+    /// The type that it must have.
+    pub(crate) expected: Option<Expected>,
+    pub(crate) found: FoundOperand,
+}
+
+/// What is written for an operand, as far as messages name it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum FoundOperand {
+    Scalar(ScalarType),
+    /// A vector register.
+    Vector(ScalarType, u8),
+    /// `{a, b}` with this number of elements.
+    Elements(usize),
+    Variable(StateSpace),
+    Other,
+}
+
+impl Named {
+    fn syntax(self) -> String {
+        let name = self.instruction.map_or("", |i| i.name());
+        let syntax = self.form.syntax();
+        let space = match syntax.is_empty() || syntax.starts_with(['.', '{']) {
+            true => "",
+            false => " ",
+        };
+        format!("the form is `{name}{space}{syntax}`")
+    }
+}
+
+impl InstProblem {
+    /// `found` is the text at the location.
+    pub(super) fn text(self, wording: Wording<'_>, found: &str) -> Text {
+        let op = wording.module.signature(self.sig).text();
+        match self.kind {
+            InstProblemKind::UnknownInstruction(opcode) => {
+                let names = opcode.instructions().iter().map(|i| i.name());
+                let names: Vec<&str> = names.collect();
+                Text::error(
+                    Code::UnknownInstruction,
+                    format!("unknown instruction `{op}`"),
+                )
+                .help(format!("instructions of this opcode: {}", list(&names)))
+            }
+            InstProblemKind::Operand(mismatch) => mismatch.text(op, found),
+            InstProblemKind::Count(form, found, least, most) => {
+                let expected = match most - least {
+                    0 => least.to_string(),
+                    1 => format!("{least} or {most}"),
+                    _ => format!("{least} to {most}"),
+                };
+                Text::error(
+                    Code::OperandCount,
+                    format!("expected {expected} operands of `{op}`, found {found}"),
+                )
+                .help(form.syntax())
+            }
+            InstProblemKind::Rule(form, rule) => {
+                // Whether the manual or ptxas makes the rule does not matter here.
+                let rule = Rule {
+                    ptxas: false,
+                    ..*rule
+                };
+                let broken = ptx_isa::describe::rule(form.form, &rule);
+                Text::error(Code::Combination, format!("`{op}` violates: {broken}"))
+                    .help(form.syntax())
+            }
+            InstProblemKind::Other(form) => {
+                Text::error(Code::Combination, format!("invalid form of `{op}`"))
+                    .help(form.syntax())
+            }
+            kind => kind
+                .of_modifiers(op)
+                .unwrap_or_else(|| kind.of_versions(op, wording)),
+        }
+    }
+}
+
+impl InstProblemKind {
+    fn of_modifiers(self, op: &str) -> Option<Text> {
+        Some(match self {
+            Self::Modifier(reason, modifier, form) => wrong_modifier(op, reason, modifier, form),
+            Self::MissingModifier(form, slot) => {
+                let words = slot.words().as_slice().iter();
+                let sequences = slot.sequences().iter().filter_map(|s| s.first());
+                let words: Vec<&str> = words.chain(sequences).map(|m| m.text()).collect();
+                let expected = match words.len() {
+                    1 => list(&words),
+                    _ => format!("one of {}", list(&words)),
+                };
+                Text::error(
+                    Code::MissingModifier,
+                    format!("missing modifier of `{op}`: expected {expected}"),
+                )
+                .help(form.syntax())
+            }
+            Self::ModifierCombination(form) => Text::error(
+                Code::Combination,
+                format!("these modifiers of `{op}` cannot be combined"),
+            )
+            .help(form.syntax()),
+            Self::Redundant(why, modifier) => Text::warning(
+                Code::IgnoredModifier,
+                match why {
+                    Redundancy::Duplicate => format!("duplicate modifier `{modifier}` in `{op}`"),
+                    Redundancy::NoEffect => format!("`{modifier}` has no effect in `{op}`"),
+                },
+            )
+            .help(format!("remove `{modifier}`")),
+            Self::Deprecated(modifier, deprecation) => {
+                let since = deprecation.since;
+                Text::warning(
+                    Code::Deprecated,
+                    match modifier {
+                        Some(m) => format!("`{m}` of `{op}` is deprecated since PTX {since}"),
+                        None => format!("`{op}` is deprecated since PTX {since}"),
+                    },
+                )
+                .help(format!("write {}", deprecation.instead))
+            }
+            _ => return None,
+        })
+    }
+
+    fn of_versions(self, op: &str, wording: Wording<'_>) -> Text {
+        let have = wording.checked_for();
+        match self {
+            Self::Removed(floors, instead) => Text::error(
+                Code::Withdrawn,
+                format!(
+                    "`{op}` was removed in {}; this is {have}",
+                    floors_text(floors)
+                ),
+            )
+            .help(match instead {
+                Some(instead) => format!("write {instead}"),
+                None => "use another instruction, or an older version or target".into(),
+            }),
+            Self::SpecialRegister(register) => {
+                let wanted = match register.target() {
+                    Some(target) => format!("PTX {} and `{target}`", register.since()),
+                    None => format!("PTX {}", register.since()),
+                };
+                unavailable(register.text(), &wanted, &have)
+            }
+            Self::Unavailable(floors) => unavailable(op, &floors_text(floors), &have),
+            _ => Text::error(Code::Combination, format!("invalid form of `{op}`")),
+        }
+    }
+}
+
+fn unavailable(what: &str, wanted: &str, have: &str) -> Text {
+    Text::error(
+        Code::Unavailable,
+        format!("`{what}` requires {wanted}; this is {have}"),
+    )
+    .help("change `.version` and `.target`")
+}
+
+fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: Named) -> Text {
+    let message = match reason {
+        ModifierReason::Duplicate => format!("duplicate modifier `{modifier}` in `{op}`"),
+        ModifierReason::Conflict => format!(
+            "`{modifier}` conflicts with the other modifiers of `{op}`, or is in the wrong position"
+        ),
+        ModifierReason::NotTaken => format!("`{op}` does not take the modifier `{modifier}` here"),
+    };
+    let accepted = form.form.accepted();
+    let similar = accepted.as_slice().iter();
+    let similar = similar.filter(|m| m.class() == modifier.class());
+    let similar: Vec<&str> = similar.map(|m| m.text()).collect();
+    let help = if similar.is_empty() || accepted.contains(modifier) {
+        form.syntax()
+    } else {
+        format!("expected one of {}", list(&similar))
+    };
+    Text::error(Code::WrongModifier, message).help(help)
+}
+
+impl OperandMismatch {
+    fn text(self, op: &str, found: &str) -> Text {
+        let (code, message) = self.message(op, found);
+        let help = match code {
+            Code::OperandType => "convert the value, or change the type in the instruction".into(),
+            _ => self.form.syntax(),
+        };
+        Text::error(code, message).help(help)
+    }
+
+    fn message(self, op: &str, found: &str) -> (Code, String) {
+        let operand = format!("operand `{}` of `{op}`", self.operand.name);
+        let without = |what: &str| {
+            let message = format!("{operand} must be without {what}, found `{found}`");
+            (Code::OperandKind, message)
+        };
+        let kind = |expected: &str| {
+            let message = format!("{operand} must be {expected}, found `{found}`");
+            (Code::OperandKind, message)
+        };
+        match self.problem {
+            OperandViolation::Missing => (Code::MissingOperand, format!("missing {operand}")),
+            OperandViolation::Unexpected => (
+                Code::UnexpectedOperand,
+                format!("unexpected {operand}: these modifiers do not allow it"),
+            ),
+            OperandViolation::Length(length) => (
+                Code::VectorLength,
+                format!(
+                    "{operand} must be {}, found {}",
+                    self.length(length),
+                    self.found_length()
+                ),
+            ),
+            OperandViolation::NeedsRegister => kind("a register"),
+            OperandViolation::NeedsConstant => kind("a constant"),
+            OperandViolation::Sink => kind("a register or a constant"),
+            OperandViolation::Type => (Code::OperandType, self.types(&operand, found)),
+            OperandViolation::Constant => (
+                Code::ConstantRange,
+                format!("{operand} must be {}, found `{found}`", self.constants()),
+            ),
+            OperandViolation::Space => {
+                let space = match self.found {
+                    FoundOperand::Variable(space) => format!(" in `{space}`"),
+                    _ => String::new(),
+                };
+                let message = format!(
+                    "{operand} must be in the state space that the instruction accesses, found `{found}`{space}"
+                );
+                (Code::WrongSpace, message)
+            }
+            OperandViolation::Negated => without("`-`"),
+            OperandViolation::Inverted => without("`!`"),
+            OperandViolation::Lanes => without("a part selector"),
+            OperandViolation::Unified => without("`.unified`"),
+            _ => kind(self.kind()),
+        }
+    }
+
+    fn types(self, operand: &str, found: &str) -> String {
+        let expected = match self.expected {
+            Some(Expected::Width(bits)) => format!(" of {bits} bits"),
+            Some(expected) => format!(" of type {expected}"),
+            None => " of another type".into(),
+        };
+        let ty = match self.found {
+            FoundOperand::Scalar(ty) => format!(" of type `{ty}`"),
+            FoundOperand::Vector(ty, n) => format!(" of type `.v{n} {ty}`"),
+            _ => String::new(),
+        };
+        format!("{operand} must be{expected}, found `{found}`{ty}")
+    }
+
+    fn length(self, length: u16) -> String {
+        match length {
+            1 if self.operand.marks.contains(Marks::BRACED) => "one value in braces".into(),
+            1 => "a scalar".into(),
+            n => format!("a vector of {n} elements"),
+        }
+    }
+
+    fn found_length(self) -> String {
+        match self.found {
+            FoundOperand::Elements(1) => "1 element".into(),
+            FoundOperand::Elements(n) => format!("{n} elements"),
+            FoundOperand::Vector(_, n) => format!("{n} elements"),
+            _ => "a scalar".into(),
+        }
+    }
+
+    fn constants(self) -> String {
+        match self.operand.range {
+            Some(ImmRange { low, high, step: 0 }) => {
+                format!("a power of two from {low} to {high}")
+            }
+            Some(ImmRange { low, high, .. }) if low == high => format!("the constant {low}"),
+            Some(ImmRange { low, high, step: 1 }) => format!("a constant from {low} to {high}"),
+            Some(ImmRange { low, high, step }) => {
+                format!("a multiple of {step} from {low} to {high}")
+            }
+            None if self.operand.marks.contains(Marks::FRACTION) => {
+                "a number above 0 and at most 1".into()
+            }
+            None => match self.expected {
+                Some(Expected::Width(bits)) => format!("a constant of {bits} bits"),
+                Some(expected) => format!("a constant of type {expected}"),
+                None => "another constant".into(),
+            },
+        }
+    }
+
+    fn kind(self) -> &'static str {
+        match self.operand.role {
+            Role::Def | Role::ReadWrite => "a register",
+            Role::Use => "a register or a constant of its type",
+            Role::Addr => "an address",
+            Role::Imm => "a constant",
+            Role::Label => "a label",
+            Role::Func => "a function or a register",
+            Role::Symbol => "the name of a variable",
+            Role::Args | Role::Rets => "a list in parentheses",
+            Role::LabelTable => "the label of a target list or a prototype",
+            Role::Sreg => "a special register",
+            _ => "another operand",
+        }
+    }
+}
+
+fn floors_text(floors: &[Availability]) -> String {
+    let mut texts: Vec<String> = floors.iter().map(floor_text).collect();
+    texts.dedup();
+    texts.join(", or ")
+}
+
+fn floor_text(floor: &Availability) -> String {
+    if floor.text.is_empty() {
+        return format!("PTX {}", floor.version);
+    }
+    let names = floor.text.split(' ');
+    let names = names.map(|name| match name.strip_suffix('+') {
+        Some(family) => format!("the family of `{family}`"),
+        None => format!("`{name}`"),
+    });
+    let names: Vec<String> = names.collect();
+    format!("PTX {} and {}", floor.version, names.join(" or "))
+}
+
+/// The first few words, separated by commas, and how many more there are.
+fn list(words: &[&str]) -> String {
+    const SHOWN: usize = 12;
+    let quoted = words.iter().take(SHOWN).map(|word| format!("`{word}`"));
+    let mut text = quoted.collect::<Vec<_>>().join(", ");
+    if words.len() > SHOWN {
+        text.push_str(&format!(" and {} more", words.len() - SHOWN));
+    }
+    text
+}

@@ -1,0 +1,131 @@
+//! What the rules find, as data. Each area has an enum of its problems, with the code, the message and the help of each.
+
+pub(crate) mod call;
+pub(crate) mod debug;
+pub(crate) mod feature;
+pub(crate) mod header;
+pub(crate) mod initializer;
+pub(crate) mod instruction;
+pub(crate) mod interface;
+pub(crate) mod redeclaration;
+pub(crate) mod resource;
+pub(crate) mod variable;
+
+use alloc::string::String;
+use ptx_ir::{Code, Module, Severity};
+
+use call::CallProblem;
+use debug::DebugProblem;
+use feature::Feature;
+use header::HeaderProblem;
+use initializer::InitializerProblem;
+use instruction::InstProblem;
+use interface::InterfaceProblem;
+use redeclaration::RedeclarationProblem;
+use resource::ResourceProblem;
+use variable::VariableProblem;
+
+/// Something that is wrong.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Problem {
+    /// The version or the target does not have a feature.
+    Unavailable(Feature),
+    Header(HeaderProblem),
+    Variable(VariableProblem),
+    Initializer(InitializerProblem),
+    Interface(InterfaceProblem),
+    Redeclaration(RedeclarationProblem),
+    Instruction(InstProblem),
+    Call(CallProblem),
+    Debug(DebugProblem),
+    Resource(ResourceProblem),
+}
+
+macro_rules! from {
+    ($($variant:ident($area:ident);)*) => {
+        $(impl From<$area> for Problem {
+            fn from(problem: $area) -> Self {
+                Self::$variant(problem)
+            }
+        })*
+    };
+}
+
+from! {
+    Unavailable(Feature);
+    Header(HeaderProblem);
+    Variable(VariableProblem);
+    Initializer(InitializerProblem);
+    Interface(InterfaceProblem);
+    Redeclaration(RedeclarationProblem);
+    Instruction(InstProblem);
+    Call(CallProblem);
+    Debug(DebugProblem);
+    Resource(ResourceProblem);
+}
+
+/// What a problem is called: code, severity, message and help.
+pub(crate) struct Text {
+    pub(crate) code: Code,
+    pub(crate) severity: Severity,
+    pub(crate) message: String,
+    pub(crate) help: Option<String>,
+}
+
+impl Text {
+    pub(crate) fn error(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            severity: Severity::Error,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    pub(crate) fn warning(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, message)
+        }
+    }
+
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+/// What the texts of problems are made with.
+#[derive(Copy, Clone)]
+pub(crate) struct Wording<'m> {
+    pub(crate) module: &'m Module,
+    pub(crate) environment: ptx_ir::query::Environment,
+}
+
+impl Wording<'_> {
+    /// The version and the target that the module is checked for.
+    pub(crate) fn checked_for(&self) -> String {
+        match self.environment.target() {
+            Some(target) => alloc::format!("PTX {} and `{target}`", self.environment.version()),
+            None => alloc::format!("PTX {}", self.environment.version()),
+        }
+    }
+}
+
+impl Problem {
+    /// `found` is the source text at the location of the problem.
+    pub(crate) fn text(self, wording: Wording<'_>, found: &str) -> Text {
+        match self {
+            Self::Unavailable(feature) => feature.text(wording),
+            Self::Header(problem) => problem.text(wording),
+            Self::Variable(problem) => problem.text(wording),
+            Self::Initializer(problem) => problem.text(wording),
+            Self::Interface(problem) => problem.text(wording),
+            Self::Redeclaration(problem) => problem.text(wording),
+            Self::Instruction(problem) => problem.text(wording, found),
+            Self::Call(problem) => problem.text(wording, found),
+            Self::Debug(problem) => problem.text(wording),
+            Self::Resource(problem) => problem.text(wording),
+        }
+    }
+}
