@@ -45,9 +45,6 @@ impl<'a> FormChecker<'a, '_> {
     /// Everything that is wrong whatever the version and the target.
     pub(crate) fn problems(&self) -> Violations {
         let mut problems = Violations::NONE;
-        if !self.form.is_complete() {
-            return problems;
-        }
         let mut shape_mismatch = false;
         for (i, operand) in self.form.operands().iter().enumerate() {
             if self.binding.misshapen >> i.min(31) & 1 != 0 {
@@ -89,15 +86,6 @@ impl<'a> FormChecker<'a, '_> {
             let kept = match rule.kind {
                 RuleKind::Require(when, then) => !when.holds(self) || then.holds(self),
                 RuleKind::Deny(cond) => !cond.holds(self),
-                RuleKind::AtMostOne(operands, mark) => {
-                    let test = if mark == Marks::NEG {
-                        OperandTest::Negated
-                    } else {
-                        OperandTest::Inverted
-                    };
-                    let marked = operands.iter().filter(|&&o| self.operand(o.into(), test));
-                    marked.count() <= 1
-                }
                 RuleKind::Ordered(low, high) => match (self.constant(low), self.constant(high)) {
                     (Some(low), Some(high)) => low as u64 <= high as u64,
                     _ => true,
@@ -141,7 +129,7 @@ impl<'a> FormChecker<'a, '_> {
         for _ in 0..2 {
             let at = table.columns.iter().position(|&c| c == slot)?;
             match row.cells.get(at)? {
-                Cell::Words(words) => {
+                Cell::OneOf(words) => {
                     let nth = words.as_slice().iter().position(|&w| w == word)?;
                     return lengths.get(nth).copied();
                 }
@@ -156,7 +144,7 @@ impl<'a> FormChecker<'a, '_> {
     pub(crate) fn wanted_length(&self, index: usize, operand: &Operand) -> Option<(u16, bool)> {
         let braced = operand.marks.contains(Marks::BRACED);
         // One register is enough for a vector that is only read, where its length does not matter.
-        let longer = operand.marks.contains(Marks::LONGER) && operand.role == Role::Use;
+        let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && operand.role == Role::Use;
         match operand.length {
             Length::Scalar => None,
             Length::Fixed(n) => Some((n, n == 1 && !braced)),
@@ -172,7 +160,7 @@ impl<'a> FormChecker<'a, '_> {
                 Some((*n, *n == 1 && !braced))
             }
             Length::Fragment(slot) => {
-                let columns = self.assignment.word(slot.into()).and_then(columns)?;
+                let columns = self.assignment.word(slot.into())?.columns()?;
                 let bits = Expected::of(operand.ty, self.assignment, self.form).bits()?;
                 let element = operand
                     .ty
@@ -207,7 +195,7 @@ impl<'a> FormChecker<'a, '_> {
         );
         // The second part of an address is no constant without braces, the third has braces.
         if let (Nesting::Bracket(1..), OperandShape::Bracket(parts)) =
-            (operand.within, bound.operand.shape)
+            (operand.nesting, bound.operand.shape)
         {
             let third = matches!(parts, [_, _, c] if core::ptr::eq(c, written));
             if constant
@@ -228,17 +216,17 @@ impl<'a> FormChecker<'a, '_> {
             calls: self.form.operands().iter().any(|o| o.role == Role::Func),
         };
         let Some((length, scalar_too)) = self.wanted_length(index, operand) else {
-            if operand.marks.contains(Marks::PARTS) && element.parts(written) {
+            if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.parts(written) {
                 return Ok(());
             }
-            if written.shape == OperandShape::Discard && operand.marks.contains(Marks::PARTS) {
-                return Err(OperandViolation::Sink);
+            if written.shape == OperandShape::Discard && operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) {
+                return Err(OperandViolation::Discard);
             }
             return element.check(written);
         };
         // A length in the mnemonic is meant.
         let said = matches!(operand.length, Length::Slot(_)) && length > 1;
-        let longer = operand.marks.contains(Marks::LONGER) && !said;
+        let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && !said;
         let fits = |n: usize| {
             n == usize::from(length) || longer && n > usize::from(length) && matches!(n, 2 | 4)
         };
@@ -252,12 +240,12 @@ impl<'a> FormChecker<'a, '_> {
                     .filter(|e| e.shape == OperandShape::Discard)
                     .count();
                 if sinks > 0 && sinks == elements.len() {
-                    return Err(OperandViolation::Sink);
+                    return Err(OperandViolation::Discard);
                 }
                 // The layer of an array of textures is a number of its own.
                 let same = match elements {
                     [first, rest @ ..]
-                        if operand.marks.contains(Marks::LAYER)
+                        if operand.marks.contains(Marks::LEADING_INT)
                             && first.is(OperandTest::Integer) =>
                     {
                         same_element_kind(elements).or_else(|_| same_element_kind(rest))
@@ -286,7 +274,7 @@ impl<'a> FormChecker<'a, '_> {
                 }),
             OperandShape::Discard if length > 1 => Err(OperandViolation::Shape),
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                if operand.marks.contains(Marks::EXACT) && takes_constants(operand) && longer =>
+                if operand.marks.contains(Marks::EXACT_ELEMENT_TYPE) && takes_constants(operand) && longer =>
             {
                 element.bare_constant(written)
             }
@@ -313,12 +301,12 @@ impl<'a> FormChecker<'a, '_> {
             any(&|ty| ty.bits() == width)
                 || !any(&|_| true) && element.expected.bits() == Some(width)
         };
-        let exact = operand.marks.contains(Marks::EXACT) || element.expected.is_half();
+        let exact = operand.marks.contains(Marks::EXACT_ELEMENT_TYPE) || element.expected.is_half();
         let alone = exact && !any(&|_| true);
         let Some(first) = elements.first() else {
             return Ok(());
         };
-        let plain = operand.marks.contains(Marks::PLAIN);
+        let plain = operand.marks.contains(Marks::NO_HANDLE_OR_PRED);
         elements.iter().try_for_each(|e| match e.shape {
             _ if e.offset => Err(OperandViolation::Shape),
             // Each is copied to or from a register of its own.
@@ -334,7 +322,7 @@ impl<'a> FormChecker<'a, '_> {
             // The first element gives a vector its type, and no constant is of a type without registers.
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
                 if core::ptr::eq(e, first)
-                    && !operand.marks.contains(Marks::EXACT)
+                    && !operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
                     && element.expected.is_half()
                     && !(element.expected.is_declared()
                         && matches!(e.shape, OperandShape::Integer(_))) =>
@@ -391,21 +379,13 @@ impl<'a> FormChecker<'a, '_> {
                         SpaceRule::One(StateSpace::ParamEntry)
                     }
                     Some(space) => SpaceRule::One(space),
-                    None => SpaceRule::Words(&[], true),
+                    None => SpaceRule::GenericOr(&[]),
                 }
             }
-            Spaces::Words(words, generic) => SpaceRule::Words(words, generic),
+            Spaces::OneOf(spaces) => SpaceRule::OneOf(spaces),
+            Spaces::GenericOr(spaces) => SpaceRule::GenericOr(spaces),
         }
     }
-}
-
-/// The number after the `n` of a shape: 256 of `.m64n256k16`.
-fn columns(shape: crate::Modifier) -> Option<u16> {
-    let (_, rest) = shape.text().split_once('n')?;
-    let end = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len());
-    rest.get(..end)?.parse().ok()
 }
 
 /// Bits as wide as a type.

@@ -7,12 +7,13 @@ use crate::{
     Selector, StateSpace, TableKind, TypeExpr, TypeKind,
 };
 
-/// Where an address may lie.
+/// The state spaces that are legal for an address.
 #[derive(Copy, Clone)]
 pub(crate) enum SpaceRule {
     Any,
     One(StateSpace),
-    Words(&'static [Modifier], bool),
+    OneOf(&'static [Modifier]),
+    GenericOr(&'static [Modifier]),
 }
 
 impl SpaceRule {
@@ -20,24 +21,23 @@ impl SpaceRule {
         match self {
             Self::Any => true,
             Self::One(wanted) => wanted.overlaps(space),
-            Self::Words(words, generic) => {
-                let mut spaces = words.iter().filter_map(|w| w.state_space());
-                generic && space.is_generic() || spaces.any(|s| s.overlaps(space))
-            }
+            Self::OneOf(list) => has_space(list, |s| s.overlaps(space)),
+            Self::GenericOr(list) => space.is_generic() || has_space(list, |s| s.overlaps(space)),
         }
     }
 
-    /// Whether a number may be an address: only that of a variable of the thread.
+    /// Whether a number is legal as an address: ptxas accepts it only for local memory.
     fn takes_number(self) -> bool {
         match self {
             Self::Any => false,
             Self::One(space) => space == StateSpace::Local,
-            Self::Words(words, _) => {
-                let mut spaces = words.iter().filter_map(|w| w.state_space());
-                spaces.any(|s| s == StateSpace::Local)
-            }
+            Self::OneOf(list) | Self::GenericOr(list) => has_space(list, |s| s == StateSpace::Local),
         }
     }
+}
+
+fn has_space(list: &[Modifier], wanted: impl Fn(StateSpace) -> bool) -> bool {
+    list.iter().filter_map(|m| m.state_space()).any(wanted)
 }
 
 /// What is asked of an operand, or of every element of it.
@@ -78,7 +78,7 @@ impl Element<'_> {
                         OperandShape::Register(ty) => {
                             Expected::Width(each).takes_register(ty, false)
                         }
-                        OperandShape::Discard => self.has(Marks::SINK),
+                        OperandShape::Discard => self.has(Marks::DISCARD),
                         OperandShape::Special(r) => {
                             self.operand.role == Role::Use && r.scalar_type().bits() == each
                         }
@@ -99,7 +99,7 @@ impl Element<'_> {
         let value = matches!(self.operand.role, Role::Def | Role::Use | Role::ReadWrite);
         let widen = self.has(Marks::WIDEN);
         value
-            && if self.has(Marks::EXACT) {
+            && if self.has(Marks::EXACT_ELEMENT_TYPE) {
                 // Two halves are an integer to those that compute with integers, not to a sum of products.
                 let halves = ty.kind() == TypeKind::Packed && self.expected.is_integer();
                 self.expected.takes_register(ty, widen) && !halves
@@ -127,7 +127,7 @@ impl Element<'_> {
     /// One register without braces where a vector of one would do: `_` is no such register.
     pub(crate) fn check_scalar(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
         if written.shape == OperandShape::Discard {
-            return Err(OperandViolation::Sink);
+            return Err(OperandViolation::Discard);
         }
         self.check(written)
     }
@@ -179,9 +179,9 @@ impl Element<'_> {
     fn takes_lanes(&self, selector: Selector) -> bool {
         let mut lanes = selector.lanes();
         let count = lanes.len();
-        let (all, half) = if self.has(Marks::HALVES) {
+        let (all, half) = if self.has(Marks::LANES16) {
             (2, true)
-        } else if self.has(Marks::BYTES) {
+        } else if self.has(Marks::LANES8) {
             (4, false)
         } else {
             let highest = if selector.is_half() { 1 } else { 3 };
@@ -224,7 +224,7 @@ impl Element<'_> {
             ),
         };
         if let OperandShape::F64(value) | OperandShape::F32Bits(value) = written.shape
-            && self.has(Marks::FRACTION)
+            && self.has(Marks::UNIT_INTERVAL)
             && !(value > 0.0 && value <= 1.0)
         {
             return Err(OperandViolation::Constant);
@@ -242,7 +242,7 @@ impl Element<'_> {
     }
 
     fn value(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
-        let sink = self.has(Marks::SINK) || self.has(Marks::SINK_ONLY);
+        let sink = self.has(Marks::DISCARD) || self.has(Marks::DISCARD_ONLY);
         let reads = takes_constants(self.operand);
         match written.shape {
             // A sum is a value, but no place for one.
@@ -250,14 +250,14 @@ impl Element<'_> {
                 Err(OperandViolation::NeedsRegister)
             }
             OperandShape::Discard if sink => Ok(()),
-            OperandShape::Discard => Err(OperandViolation::Sink),
-            _ if self.has(Marks::SINK_ONLY) => Err(OperandViolation::Kind),
+            OperandShape::Discard => Err(OperandViolation::Discard),
+            _ if self.has(Marks::DISCARD_ONLY) => Err(OperandViolation::Kind),
             // Two halves are an integer to those that compute with integers, not to a count or a place.
             OperandShape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandViolation::Type)
             }
             OperandShape::F64(_) | OperandShape::F32Bits(_)
-                if self.has(Marks::EXACT) && !self.is_float() =>
+                if self.has(Marks::EXACT_ELEMENT_TYPE) && !self.is_float() =>
             {
                 Err(OperandViolation::Constant)
             }
@@ -266,7 +266,7 @@ impl Element<'_> {
             {
                 Ok(())
             }
-            OperandShape::Register(ScalarType::Pred) if self.has(Marks::LAX) => Ok(()),
+            OperandShape::Register(ScalarType::Pred) if self.has(Marks::ALLOW_PRED) => Ok(()),
             OperandShape::Register(_) => Err(OperandViolation::Type),
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) if reads => {
                 self.constant(written)
@@ -291,14 +291,14 @@ impl Element<'_> {
 
     /// Whether several bytes or half words of it are computed with at once.
     fn selects(&self) -> bool {
-        self.has(Marks::HALVES) || self.has(Marks::BYTES)
+        self.has(Marks::LANES16) || self.has(Marks::LANES8)
     }
 
     fn takes_function(&self) -> bool {
         // What holds numbers of eight bits and less holds no address.
         let short = |ty: ScalarType| ty.element().is_some_and(|e| e.is_float() && e.bits() <= 8);
         let exact =
-            self.has(Marks::EXACT) || matches!(self.expected, Expected::Type(ty) if short(ty));
+            self.has(Marks::EXACT_ELEMENT_TYPE) || matches!(self.expected, Expected::Type(ty) if short(ty));
         self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
     }
 
@@ -317,13 +317,13 @@ impl Element<'_> {
         let named = match self.spaces {
             SpaceRule::Any => false,
             SpaceRule::One(_) => true,
-            SpaceRule::Words(words, _) => !words.is_empty(),
+            SpaceRule::OneOf(list) | SpaceRule::GenericOr(list) => !list.is_empty(),
         };
-        let copied = self.has(Marks::LONG_GENERIC) && !named;
+        let copied = self.has(Marks::GENERIC_ADDR_32_64) && !named;
         match written.shape {
             // A handle is no address to add to.
             _ if opaque.is_some() && written.offset => Err(OperandViolation::Kind),
-            OperandShape::Register(ty) if tmem && self.has(Marks::LAX) => {
+            OperandShape::Register(ty) if tmem && self.has(Marks::ALLOW_PRED) => {
                 if ty.bits() == 32 && ty.kind() != TypeKind::Float {
                     Ok(())
                 } else {
@@ -339,7 +339,7 @@ impl Element<'_> {
                     &[32]
                 } else if opaque.is_some() {
                     &[64]
-                } else if self.has(Marks::LONG) || copied {
+                } else if self.has(Marks::ADDR_32_64) || copied {
                     &[32, 64]
                 } else {
                     &[8, 16, 32, 64]
@@ -352,7 +352,7 @@ impl Element<'_> {
             }
             // A special register is a symbol as good as any, unless it is a vector or the space has to be known.
             OperandShape::Special(register) if opaque.is_none() && !register.is_vector() => {
-                let known = matches!(self.spaces, SpaceRule::Words(_, false));
+                let known = matches!(self.spaces, SpaceRule::OneOf(_));
                 if register.scalar_type() == ScalarType::Pred || known {
                     Err(OperandViolation::Kind)
                 } else {
@@ -366,7 +366,7 @@ impl Element<'_> {
                 let is_opaque = ty.kind() == TypeKind::Opaque;
                 match opaque {
                     Some(wanted) if ty != wanted => Err(OperandViolation::Kind),
-                    None if is_opaque && (copied || self.has(Marks::PLAIN)) => {
+                    None if is_opaque && (copied || self.has(Marks::NO_HANDLE_OR_PRED)) => {
                         Err(OperandViolation::Kind)
                     }
                     None if is_opaque => Ok(()),

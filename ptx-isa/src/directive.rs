@@ -42,7 +42,7 @@ pub enum Ending {
 /// What the table knows of a directive.
 pub(crate) struct DirectiveFacts {
     pub(crate) section: &'static str,
-    pub(crate) places: &'static [DirectivePosition],
+    pub(crate) positions: &'static [DirectivePosition],
     pub(crate) ending: Ending,
     pub(crate) integers: Option<(u8, u8)>,
     pub(crate) since: PtxVersion,
@@ -64,7 +64,7 @@ impl Directive {
     /// Where it may stand.
     #[inline]
     pub const fn places(self) -> &'static [DirectivePosition] {
-        self.facts().places
+        self.facts().positions
     }
 
     /// Whether it may stand at `place`.

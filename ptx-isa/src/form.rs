@@ -1,30 +1,24 @@
 //! The forms of instructions as data: which modifiers, which operands, and when they are legal.
 
-use crate::generated::sets;
 use crate::{Cond, Marks, Modifier, ModifierClass, Operand, PtxVersion, TargetSet};
 
-/// A set of modifiers, in the order in which the manual lists them.
+/// A set of modifiers, in the order of the PTX ISA manual.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
-pub struct ModifierSet(pub(crate) u16);
+pub struct ModifierSet(pub(crate) &'static [Modifier]);
 
 impl ModifierSet {
-    /// Whether the set holds the modifier.
+    /// Whether the modifier is in the set.
     #[inline]
+    #[must_use]
     pub fn contains(self, modifier: Modifier) -> bool {
-        let index = modifier.index();
-        match sets::BITS
-            .get(self.0 as usize)
-            .and_then(|bits| bits.get(index / 64))
-        {
-            Some(bits) => bits >> (index % 64) & 1 != 0,
-            None => false,
-        }
+        self.0.contains(&modifier)
     }
 
     /// The modifiers in the manual's order.
     #[inline]
-    pub fn as_slice(self) -> &'static [Modifier] {
-        sets::LISTS.get(self.0 as usize).copied().unwrap_or(&[])
+    #[must_use]
+    pub const fn as_slice(self) -> &'static [Modifier] {
+        self.0
     }
 }
 
@@ -81,29 +75,37 @@ impl Slot {
     }
 }
 
-/// The first version and the targets that have something.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Availability {
-    /// The first version.
-    pub version: PtxVersion,
-    /// The targets that have it.
-    pub targets: TargetSet,
-    /// The targets as the table writes them: `sm_90 sm_100f+`.
-    pub text: &'static str,
+/// A PTX version and the targets that support a feature from that version on.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Since {
+    pub(crate) version: PtxVersion,
+    pub(crate) targets: TargetSet,
+    pub(crate) text: &'static str,
 }
 
-impl Availability {
-    /// Whether a module of this version and target has it.
-    pub fn is_met(&self, version: PtxVersion, target: crate::Target) -> bool {
-        self.version <= version && self.targets.contains(target)
+impl Since {
+    /// The first version.
+    #[must_use]
+    pub const fn version(&self) -> PtxVersion {
+        self.version
     }
 
-    pub(crate) const fn new(major: u8, minor: u8, targets: u128, text: &'static str) -> Self {
-        Self {
-            version: PtxVersion::new(major, minor),
-            targets: TargetSet(targets),
-            text,
-        }
+    /// The targets that support the feature.
+    #[must_use]
+    pub const fn targets(&self) -> TargetSet {
+        self.targets
+    }
+
+    /// The targets in the notation of the tables: `sm_90 sm_100f+`; empty for all targets.
+    #[must_use]
+    pub const fn text(&self) -> &'static str {
+        self.text
+    }
+
+    /// Whether a module of this version and target has the feature.
+    #[must_use]
+    pub fn is_met(&self, version: PtxVersion, target: crate::Target) -> bool {
+        self.version <= version && self.targets.contains(target)
     }
 }
 
@@ -116,20 +118,26 @@ pub enum RuleKind {
     /// It must not hold.
     Deny(Cond),
     /// Where the condition holds, one of the floors is needed.
-    RequiresTarget(Cond, &'static [Availability]),
+    RequiresTarget(Cond, &'static [Since]),
     /// Where the condition holds, it is refused from one of those versions on, on those targets.
-    RemovedIn(Cond, &'static [Availability]),
+    RemovedIn(Cond, &'static [Since]),
     /// Where the condition holds, it is deprecated from one of those versions on, on those targets; what to write
     /// instead.
-    Deprecated(Cond, &'static [Availability], &'static str),
-    /// Where the condition holds, the absence of the slot means the word.
-    Default(u8, Modifier, Cond),
-    /// At most one of the operands has the mark.
-    AtMostOne(&'static [u8], Marks),
+    Deprecated(Cond, &'static [Since], &'static str),
     /// Of two operands, where both are constants, the first is not larger than the second.
     Ordered(u8, u8),
-    /// All instructions of a kernel agree in the slot; the flag makes it a warning.
-    MustAgree(u8, bool),
+    /// All instructions of a kernel must have the same modifier in the slot.
+    MustAgree(u8, Enforcement),
+}
+
+/// How ptxas reports the violation of a rule.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Enforcement {
+    /// It rejects the module.
+    Error,
+    /// It accepts the module with a warning.
+    Warning,
 }
 
 /// A rule of a form.
@@ -150,7 +158,7 @@ pub enum Cell {
     /// The slot is empty.
     Absent,
     /// One of these words.
-    Words(ModifierSet),
+    OneOf(ModifierSet),
     /// What the slot of this index holds.
     Same(u8),
 }
@@ -162,8 +170,8 @@ pub struct Row {
     pub cells: &'static [Cell],
     /// For each operand of the table its length: one number, or one for each type its column lists.
     pub lengths: &'static [&'static [u16]],
-    /// From when and where: one of these is needed, unless there are none.
-    pub floors: &'static [Availability],
+    /// The row requires one of these, unless there are none.
+    pub since: &'static [Since],
 }
 
 /// A table of legal combinations: one row must match.
@@ -177,16 +185,41 @@ pub struct Table {
     pub rows: &'static [Row],
 }
 
+/// A set of modifiers with a fast test.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct ModifierBits([u64; Modifier::COUNT.div_ceil(64)]);
+
+impl ModifierBits {
+    const EMPTY: Self = Self([0; Modifier::COUNT.div_ceil(64)]);
+
+    const fn with(mut self, modifiers: &[Modifier]) -> Self {
+        let mut i = 0;
+        while i < modifiers.len() {
+            let index = modifiers[i].index();
+            self.0[index / 64] |= 1 << (index % 64);
+            i += 1;
+        }
+        self
+    }
+
+    #[inline]
+    const fn contains(&self, modifier: Modifier) -> bool {
+        let index = modifier.index();
+        self.0[index / 64] >> (index % 64) & 1 != 0
+    }
+}
+
 /// A form of an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Form {
     pub(crate) section: &'static str,
     pub(crate) syntax: &'static str,
-    pub(crate) complete: bool,
     pub(crate) ptxas: bool,
-    pub(crate) slots: &'static [u16],
-    pub(crate) accepted: ModifierSet,
+    pub(crate) slots: &'static [&'static Slot],
+    pub(crate) accepted: ModifierBits,
     pub(crate) ignored: ModifierSet,
+    pub(crate) not_ignored: ModifierSet,
+    pub(crate) since: &'static [Since],
     pub(crate) operands: &'static [Operand],
     pub(crate) rules: &'static [Rule],
     pub(crate) tables: &'static [Table],
@@ -206,11 +239,6 @@ impl Form {
         self.syntax
     }
 
-    /// Whether the form says when it is legal, and not only how it is written.
-    pub const fn is_complete(&self) -> bool {
-        self.complete
-    }
-
     /// Whether only the assembler knows the form, not the manual.
     pub const fn is_undocumented(&self) -> bool {
         self.ptxas
@@ -222,23 +250,53 @@ impl Form {
     }
 
     /// The slot of an index.
+    #[must_use]
     pub fn slot(&self, index: usize) -> Option<&'static Slot> {
-        sets::SLOTS.get(*self.slots.get(index)? as usize)
+        self.slots.get(index).copied()
     }
 
     /// Its slots in the manual's order.
-    pub fn slots(&self) -> impl ExactSizeIterator<Item = &'static Slot> + Clone {
-        self.slots.iter().map(|&i| &sets::SLOTS[i as usize])
+    pub fn slots(&self) -> impl ExactSizeIterator<Item = &'static Slot> + Clone + use<> {
+        self.slots.iter().copied()
     }
 
-    /// Words that some slot takes.
-    pub const fn accepted(&self) -> ModifierSet {
-        self.accepted
+    /// Whether some slot has the modifier among its alternatives.
+    #[must_use]
+    pub const fn accepts(&self, modifier: Modifier) -> bool {
+        self.accepted.contains(modifier)
     }
 
-    /// Whether the assembler accepts the word on this form without any effect.
+    /// All modifiers that some slot has among its alternatives.
+    pub fn accepted(&self) -> impl Iterator<Item = Modifier> + Clone + '_ {
+        Modifier::ALL.iter().copied().filter(|&m| self.accepts(m))
+    }
+
+    pub(crate) const fn accepted_by(slots: &[&Slot]) -> ModifierBits {
+        let mut bits = ModifierBits::EMPTY;
+        let mut i = 0;
+        while i < slots.len() {
+            bits = bits.with(slots[i].words.0);
+            let mut j = 0;
+            while j < slots[i].sequences.len() {
+                bits = bits.with(slots[i].sequences[j]);
+                j += 1;
+            }
+            i += 1;
+        }
+        bits
+    }
+
+    /// Whether ptxas accepts the modifier on this form although it has no effect.
+    #[must_use]
     pub fn ignores(&self, modifier: Modifier) -> bool {
-        !self.accepted.contains(modifier) && self.ignored.contains(modifier)
+        let ignored = modifier.is_ignored() && !self.not_ignored.contains(modifier);
+        !self.accepts(modifier) && (ignored || self.ignored.contains(modifier))
+    }
+
+    /// What the form requires whatever its modifiers and operands: one of these, unless there are none.
+    #[must_use]
+    pub const fn since(&self) -> &'static [Since] {
+        self.since
     }
 
     /// Its operands.
@@ -259,7 +317,7 @@ impl Form {
     /// Whether the values of constants decide about it, not only their sort.
     pub fn depends_on_immediates(&self) -> bool {
         let limits = |r: &Rule| matches!(r.kind, RuleKind::Ordered(..));
-        let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::FRACTION);
+        let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
         self.operands.iter().any(ranges) || self.rules.iter().any(limits)
     }
 

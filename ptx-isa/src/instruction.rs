@@ -1,7 +1,7 @@
 //! Instructions by name: an opcode and the fixed words after it.
 
 use crate::generated::instructions;
-use crate::{Availability, Form, Modifier, Nesting, Opcode};
+use crate::{Since, Form, Modifier, Nesting, Opcode};
 
 /// A named instruction. Its name is an opcode and words that neither move nor vary: `cp.async.bulk.tensor`.
 #[derive(Copy, Clone, Debug)]
@@ -9,7 +9,7 @@ pub struct Instruction {
     pub(crate) name: &'static str,
     pub(crate) opcode: Opcode,
     pub(crate) words: &'static [Modifier],
-    pub(crate) floors: &'static [Availability],
+    pub(crate) since: &'static [Since],
     pub(crate) forms: &'static [&'static Form],
 }
 
@@ -38,8 +38,8 @@ impl Instruction {
     }
 
     /// What the name itself needs, beyond what its forms need: one of these, unless there are none.
-    pub const fn floors(&self) -> &'static [Availability] {
-        self.floors
+    pub const fn since(&self) -> &'static [Since] {
+        self.since
     }
 
     /// Its forms.
@@ -48,14 +48,27 @@ impl Instruction {
     }
 }
 
+/// Where the instructions of each opcode begin and end in [`Instruction::ALL`].
+static BY_OPCODE: [(usize, usize); Opcode::COUNT] = {
+    let mut ranges = [(0, 0); Opcode::COUNT];
+    let mut i = 0;
+    while i < Instruction::ALL.len() {
+        let range = &mut ranges[Instruction::ALL[i].opcode as usize];
+        if range.1 == 0 {
+            range.0 = i;
+        }
+        range.1 = i + 1;
+        i += 1;
+    }
+    ranges
+};
+
 impl Opcode {
     /// The instructions that begin with this word.
     #[inline]
     pub fn instructions(self) -> &'static [Instruction] {
-        let (start, end) = instructions::BY_OPCODE[self as usize];
-        instructions::INSTRUCTIONS
-            .get(start as usize..end as usize)
-            .unwrap_or(&[])
+        let (start, end) = BY_OPCODE[self as usize];
+        Instruction::ALL.get(start..end).unwrap_or(&[])
     }
 
     /// Whether an instruction that begins with this word has operands in parentheses.
@@ -63,7 +76,7 @@ impl Opcode {
         let forms = self.instructions().iter().flat_map(|i| i.forms());
         forms
             .flat_map(|f| f.operands())
-            .any(|o| o.within == Nesting::Parentheses)
+            .any(|o| o.nesting == Nesting::Parentheses)
     }
 }
 

@@ -16,14 +16,32 @@ pub(crate) fn find(
     (texts.get(index)?.as_bytes() == word).then_some(index)
 }
 
-/// Implements the common methods for an enum of words over the statics `VARIANTS`, `TEXTS`, `DISPLACEMENTS` and `PLACES`.
-macro_rules! words {
-    ($name:ident, $count:literal) => {
+/// Defines an enum of words with their texts and facts. The perfect hash tables `DISPLACEMENTS` and `POSITIONS` are
+/// statics beside it.
+macro_rules! keyword_enum {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident: $repr:ident, $facts:ty;
+        $($variant:ident $text:literal $fact:expr,)*
+    ) => {
+        $(#[$meta])*
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        #[repr($repr)]
+        pub enum $name {
+            $(#[doc = concat!("`", $text, "`")] $variant,)*
+        }
+
+        static VARIANTS: [$name; $name::COUNT] = [$($name::$variant),*];
+        static TEXTS: [&str; $name::COUNT] = [$($text),*];
+        #[allow(dead_code, reason = "there are no facts about opcodes")]
+        pub(crate) static FACTS: [$facts; $name::COUNT] = [$($fact),*];
+
         impl $name {
             /// All of them, in the order of their indices.
             pub const ALL: &'static [Self] = &VARIANTS;
             /// How many there are.
-            pub const COUNT: usize = $count;
+            pub const COUNT: usize = [$($text),*].len();
 
             /// As it is written in PTX.
             #[inline]
@@ -38,7 +56,7 @@ macro_rules! words {
                     text,
                     &TEXTS,
                     &DISPLACEMENTS,
-                    &PLACES,
+                    &POSITIONS,
                 )?)
             }
 

@@ -4,7 +4,7 @@ use crate::check_form::FormChecker;
 use crate::operand_binding::{Binding, bindings, operand_count};
 use crate::type_compat::Expected;
 use crate::{
-    Availability, Cond, Form, InstQuery, Instruction, ModifierSet, OperandShape, PtxVersion,
+    Since, Cond, Form, InstQuery, Instruction, ModifierSet, OperandShape, PtxVersion,
     RuleKind, Slot, SlotAssignment, SpecialReg, Target, TargetSet, Violation, Violations,
     find_instruction,
 };
@@ -13,9 +13,9 @@ use crate::{
 #[derive(Copy, Clone)]
 enum Failure {
     /// One of these is met.
-    One(&'static [Availability]),
+    One(&'static [Since]),
     /// None of these is met.
-    No(&'static [Availability]),
+    No(&'static [Since]),
     /// The special register is there.
     Register(SpecialReg),
 }
@@ -142,8 +142,10 @@ impl<'a> FormMatch<'a> {
     /// Calls `each` with all that the instruction needs.
     fn each_need(&self, mut each: impl FnMut(Failure)) {
         let judge = self.judge();
-        if !self.instruction.floors().is_empty() {
-            each(Failure::One(self.instruction.floors()));
+        for since in [self.instruction.since(), self.form.since()] {
+            if !since.is_empty() {
+                each(Failure::One(since));
+            }
         }
         for rule in self.form.rules() {
             match rule.kind {
@@ -165,8 +167,8 @@ impl<'a> FormMatch<'a> {
             }
         }
         for table in self.form.tables() {
-            if let Some(row) = judge.row(table).filter(|r| !r.floors.is_empty()) {
-                each(Failure::One(row.floors));
+            if let Some(row) = judge.row(table).filter(|r| !r.since.is_empty()) {
+                each(Failure::One(row.since));
             }
         }
     }
@@ -184,8 +186,8 @@ impl<'a> FormMatch<'a> {
         self.each_need(|need| {
             if !need.targets(version).contains(target) {
                 problems.add(match need {
-                    Failure::One(floors) => Violation::Floor(floors),
-                    Failure::No(floors) => Violation::Until(floors),
+                    Failure::One(floors) => Violation::RequiresTarget(floors),
+                    Failure::No(floors) => Violation::RemovedIn(floors),
                     Failure::Register(register) => Violation::Register(register),
                 });
             }
@@ -204,7 +206,7 @@ pub struct NoForm {
 }
 
 /// The targets on which one of the floors is met.
-fn satisfied(floors: &[Availability], version: PtxVersion) -> TargetSet {
+fn satisfied(floors: &[Since], version: PtxVersion) -> TargetSet {
     let met = floors.iter().filter(|f| f.version <= version);
     met.fold(TargetSet::NONE, |all, f| all.or(f.targets))
 }
@@ -254,10 +256,8 @@ impl<'a> InstQuery<'a> {
             }
             best.or_else(|| {
                 let mut problems = Violations::NONE;
-                if form.is_complete() {
-                    let (least, most) = operand_count(form);
-                    problems.add(Violation::Count(least, most));
-                }
+                let (least, most) = operand_count(form);
+                problems.add(Violation::Count(least, most));
                 Some(FormMatch {
                     instruction,
                     form,
@@ -319,7 +319,7 @@ impl<'a> InstQuery<'a> {
         for &form in instruction.forms() {
             let mut problems = Violations::NONE;
             for (i, &m) in rest.iter().enumerate() {
-                if !form.accepted().contains(m) && !form.ignores(m) {
+                if !form.accepts(m) && !form.ignores(m) {
                     problems.add(Violation::Modifier(fixed + i));
                 }
             }

@@ -25,6 +25,7 @@ pub mod describe;
 mod directive;
 mod effect;
 mod form;
+#[rustfmt::skip]
 mod generated;
 mod hash;
 mod instruction;
@@ -35,6 +36,7 @@ mod operand;
 mod operand_binding;
 mod query;
 mod register;
+mod row;
 mod scalar;
 mod selector;
 mod space;
@@ -48,7 +50,8 @@ pub use directive::{DirectivePosition, Ending};
 pub use effect::{
     AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
 };
-pub use form::{Availability, Cell, Form, ModifierSet, Row, Rule, RuleKind, Slot, Table};
+pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
+pub use generated::marks::Marks;
 pub use generated::class::ModifierClass;
 pub use generated::directive::Directive;
 pub use generated::modifier::Modifier;
@@ -62,7 +65,7 @@ pub use instruction::{Instruction, find_instruction};
 pub use legality::{Deprecation, FormMatch, NoForm};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
 pub use operand::{
-    Access, ImmRange, Length, Marks, Nesting, Operand, Role, Size, Spaces, TypeExpr,
+    Access, ImmRange, Length, Nesting, Operand, Role, Size, Spaces, TypeExpr,
 };
 pub use operand_binding::{Binding, MAX_OPERANDS, operand_count};
 pub use query::{ActualOperand, InstQuery, OperandShape, TableKind};

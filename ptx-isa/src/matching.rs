@@ -3,7 +3,6 @@
 //! The assembler takes the modifiers after an instruction's name in nearly any order. Only the words of a positional
 //! class (types, state spaces, layouts, …) are told apart by their order among themselves.
 
-use crate::generated::sets;
 use crate::{Cell, Form, Instruction, Modifier, ModifierSet, Opcode, Row, Table, find_instruction};
 
 /// The most modifiers an instruction can have and still be matched; none in PTX comes near.
@@ -100,7 +99,7 @@ impl Form {
     /// Assigns the modifiers written after the instruction's name to the slots. `None` if one is left over or a slot
     /// that must be filled is empty.
     pub fn match_modifiers(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
-        if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepted.contains(m))
+        if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepts(m))
         {
             return None;
         }
@@ -160,7 +159,7 @@ impl Table {
                 match *cell {
                     Cell::Any => true,
                     Cell::Absent => !chosen.is_filled(column),
-                    Cell::Words(words) => chosen.holds(column, words),
+                    Cell::OneOf(words) => chosen.holds(column, words),
                     Cell::Same(other) => chosen.words(column).eq(chosen.words(other.into())),
                 }
             })
@@ -213,10 +212,7 @@ impl<'a> Search<'a> {
             return self.is_complete();
         };
         let after = self.last_of_class(index, modifier);
-        for (slot, &shared) in self.form.slots.iter().enumerate() {
-            let Some(def) = sets::SLOTS.get(shared as usize) else {
-                continue;
-            };
+        for (slot, def) in self.form.slots().enumerate() {
             let slot = slot as u8;
             if def.words.contains(modifier) && !self.is_used(index, slot) {
                 let placement = Placement {

@@ -8,6 +8,7 @@ pub(crate) struct ModifierFacts {
     pub(crate) scalar_type: Option<ScalarType>,
     pub(crate) state_space: Option<StateSpace>,
     pub(crate) vector_len: u8,
+    pub(crate) columns: u16,
     pub(crate) ignored: bool,
     pub(crate) doubled: bool,
 }
@@ -19,6 +20,7 @@ impl ModifierFacts {
             scalar_type: None,
             state_space: None,
             vector_len: 0,
+            columns: 0,
             ignored: false,
             doubled: false,
         }
@@ -36,6 +38,11 @@ impl ModifierFacts {
 
     pub(crate) const fn vector_len(mut self, len: u8) -> Self {
         self.vector_len = len;
+        self
+    }
+
+    pub(crate) const fn columns(mut self, columns: u16) -> Self {
+        self.columns = columns;
         self
     }
 
@@ -66,6 +73,16 @@ impl Modifier {
     #[inline]
     pub const fn class(self) -> ModifierClass {
         self.facts().class
+    }
+
+    /// The number of columns of the matrix shape it names: 256 of `.m64n256k16`.
+    #[inline]
+    #[must_use]
+    pub const fn columns(self) -> Option<u16> {
+        match self.facts().columns {
+            0 => None,
+            columns => Some(columns),
+        }
     }
 
     /// The type it names.

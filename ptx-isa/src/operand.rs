@@ -1,6 +1,6 @@
 //! The operands of a form: what each is, and what may stand for it.
 
-use crate::{Cond, Modifier, ScalarType};
+use crate::{Cond, Marks, Modifier, ScalarType};
 
 /// What an operand is to its instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -122,8 +122,10 @@ pub enum Spaces {
     Any,
     /// What a slot says; generic when it is empty.
     Slot(u8),
-    /// One of these; the flag allows generic addresses too.
-    Words(&'static [Modifier], bool),
+    /// One of these.
+    OneOf(&'static [Modifier]),
+    /// One of these, or a generic address.
+    GenericOr(&'static [Modifier]),
 }
 
 /// How many bytes of memory are reached at an address.
@@ -138,98 +140,6 @@ pub enum Size {
     Like(u8),
     /// The value of the operand of this index.
     Value(u8),
-}
-
-macro_rules! marks {
-    ($($(#[doc = $doc:literal])* $name:ident = $bit:literal;)*) => {
-        /// Properties of an operand that are there or not.
-        #[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
-        pub struct Marks(pub(crate) u32);
-
-        impl Marks {
-            $($(#[doc = $doc])* pub const $name: Self = Self(1 << $bit);)*
-        }
-    };
-}
-
-marks! {
-    /// `_` may stand for it.
-    SINK = 0;
-    /// Only `_` may stand for it.
-    SINK_ONLY = 1;
-    /// It may be inverted with `!`.
-    NOT = 2;
-    /// It may be negated with `-`.
-    NEG = 3;
-    /// It is a register; constants are refused.
-    REG = 4;
-    /// The register may be wider than the type.
-    WIDEN = 5;
-    /// Bytes or half words of it may be selected with a suffix.
-    LANES = 6;
-    /// The address may carry `.unified`.
-    UNIFIED = 7;
-    /// It may be a pair `p|q`.
-    PAIR = 8;
-    /// The address lies in tensor memory.
-    TMEM = 9;
-    /// It addresses an mbarrier object.
-    MBARRIER = 10;
-    /// It addresses a tensor map.
-    TENSORMAP = 11;
-    /// It is a matrix or instruction descriptor.
-    DESCRIPTOR = 12;
-    /// It is a multimem address.
-    MULTIMEM = 13;
-    /// It names a texture.
-    TEXTURE = 14;
-    /// It names a sampler.
-    SAMPLER = 15;
-    /// It names a surface.
-    SURFACE = 16;
-    /// A vector of one element needs its braces.
-    BRACED = 17;
-    /// It is the register of another operand.
-    TIED = 18;
-    /// The vector may be longer than it needs to be.
-    LONGER = 19;
-    /// A vector whose elements are as wide together as the type may stand for it.
-    PARTS = 20;
-    /// The brackets around the address may be missing.
-    BARE = 21;
-    /// Two half words of it or of two registers may be selected; of a result, those that are written.
-    HALVES = 22;
-    /// Four bytes of it or of two registers may be selected; of a result, those that are written.
-    BYTES = 23;
-    /// An element of an array may stand in the place of the brackets: `a[4]`.
-    INDEXED = 24;
-    /// A predicate may stand for it: the assembler does not refuse it.
-    LAX = 25;
-    /// The elements of the vector are of the type itself, not only as wide.
-    EXACT = 26;
-    /// The address is not that of a handle; the elements of the vector are no predicates, special registers or parts
-    /// of registers.
-    PLAIN = 27;
-    /// A register with the address has 32 or 64 bits.
-    LONG = 28;
-    /// As that, and no handle, where no word names the state space.
-    LONG_GENERIC = 29;
-    /// A constant is above 0, and at most 1.
-    FRACTION = 30;
-    /// A vector that may begin with a layer: an integer among coordinates of floating point.
-    LAYER = 31;
-}
-
-impl Marks {
-    /// Both.
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether all marks of `other` are there.
-    pub const fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
 }
 
 /// The constants an operand may be: from a lowest to a highest in steps.
@@ -262,9 +172,9 @@ pub struct Operand {
     /// As the manual calls it.
     pub name: &'static str,
     /// The comma-separated place it stands in, from zero, all optional places counted.
-    pub place: u8,
+    pub position: u8,
     /// Where in its place.
-    pub within: Nesting,
+    pub nesting: Nesting,
     /// Whether it may be left out.
     pub optional: bool,
     /// What it is to its instruction.
@@ -287,75 +197,4 @@ pub struct Operand {
     pub size: Size,
     /// Exactly when an optional operand is there.
     pub iff: Option<Cond>,
-}
-
-impl Operand {
-    pub(crate) const fn new(name: &'static str, place: u8, within: Nesting, role: Role) -> Self {
-        Self {
-            name,
-            place,
-            within,
-            optional: false,
-            role,
-            ty: TypeExpr::None,
-            length: Length::Scalar,
-            marks: Marks(0),
-            range: None,
-            access: Access::None,
-            spaces: Spaces::Any,
-            align: 0,
-            size: Size::Unknown,
-            iff: None,
-        }
-    }
-
-    pub(crate) const fn optional(mut self) -> Self {
-        self.optional = true;
-        self
-    }
-
-    pub(crate) const fn ty(mut self, ty: TypeExpr) -> Self {
-        self.ty = ty;
-        self
-    }
-
-    pub(crate) const fn length(mut self, length: Length) -> Self {
-        self.length = length;
-        self
-    }
-
-    pub(crate) const fn mark(mut self, mark: Marks) -> Self {
-        self.marks = self.marks.with(mark);
-        self
-    }
-
-    pub(crate) const fn range(mut self, low: i64, high: i64, step: i64) -> Self {
-        self.range = Some(ImmRange { low, high, step });
-        self
-    }
-
-    pub(crate) const fn access(mut self, access: Access) -> Self {
-        self.access = access;
-        self
-    }
-
-    pub(crate) const fn spaces(mut self, spaces: Spaces) -> Self {
-        self.spaces = spaces;
-        self
-    }
-
-    pub(crate) const fn align(mut self, align: u16) -> Self {
-        self.align = align;
-        self
-    }
-
-    pub(crate) const fn size(mut self, size: Size) -> Self {
-        self.size = size;
-        self
-    }
-
-    pub(crate) const fn iff(mut self, cond: Cond) -> Self {
-        self.iff = Some(cond);
-        self
-    }
 }

@@ -75,21 +75,21 @@ impl<'a> Binding<'a> {
     /// Binds one written operand to the operands of one place: those from `first` on.
     fn bind_place(&mut self, operands: &[Operand], first: usize, outer: &'a ActualOperand<'a>) {
         let Some(head) = operands.first() else { return };
-        let inside = match (head.within, outer.shape) {
+        let inside = match (head.nesting, outer.shape) {
             (Nesting::Bracket(_), OperandShape::Bracket(parts)) => parts,
             (Nesting::Vector(_), OperandShape::Vector(parts)) => parts,
             (Nesting::Bracket(_), OperandShape::Register(_) | OperandShape::Variable(..))
                 if head.marks.contains(if outer.indexed {
                     Marks::INDEXED
                 } else {
-                    Marks::BARE
+                    Marks::OPTIONAL_BRACKETS
                 }) =>
             {
                 self.set(first, outer, outer);
                 return;
             }
             (Nesting::Whole, shape) => {
-                let pair = operands.get(1).filter(|o| o.within == Nesting::Pair);
+                let pair = operands.get(1).filter(|o| o.nesting == Nesting::Pair);
                 match (shape, pair) {
                     (OperandShape::Pair([a, b]), Some(_))
                         if a.shape != OperandShape::Discard || b.shape != OperandShape::Discard =>
@@ -142,7 +142,7 @@ fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
     core::iter::from_fn(move || {
         let start = at;
         let head = operands.get(start)?;
-        while operands.get(at).is_some_and(|o| o.place == head.place) {
+        while operands.get(at).is_some_and(|o| o.position == head.position) {
             at += 1;
         }
         // What may be left out inside of brackets does not free the brackets.

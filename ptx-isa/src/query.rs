@@ -150,7 +150,7 @@ impl<'a> ActualOperand<'a> {
             OperandTest::Function => {
                 matches!(self.shape, OperandShape::Function | OperandShape::Kernel)
             }
-            OperandTest::Sink => matches!(self.shape, OperandShape::Discard),
+            OperandTest::Discard => matches!(self.shape, OperandShape::Discard),
             OperandTest::Negated => self.negated,
             OperandTest::Inverted => self.inverted,
             OperandTest::Unified => self.unified,

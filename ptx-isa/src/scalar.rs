@@ -66,6 +66,7 @@ pub(crate) struct TypeFacts {
     pub(crate) lanes: u8,
     pub(crate) element: Option<ScalarType>,
     pub(crate) register: Option<RegisterClass>,
+    pub(crate) modifier: Modifier,
     pub(crate) in_register: bool,
     pub(crate) in_memory: bool,
     pub(crate) in_parameter: bool,
@@ -141,7 +142,7 @@ impl ScalarType {
     /// The modifier that is written alike.
     #[inline]
     pub const fn modifier(self) -> Modifier {
-        generated::scalar::MODIFIERS[self as usize]
+        self.facts().modifier
     }
 
     /// Signed, unsigned, bits or packed integers.

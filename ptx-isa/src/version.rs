@@ -15,17 +15,28 @@ pub struct PtxVersion {
 
 /// The software a version came with.
 pub(crate) struct Release {
+    pub(crate) version: PtxVersion,
     pub(crate) toolkit: Option<&'static str>,
     pub(crate) driver: Option<&'static str>,
 }
 
+static VERSIONS: [PtxVersion; generated::version::RELEASES.len()] = {
+    let mut versions = [PtxVersion::new(0, 0); generated::version::RELEASES.len()];
+    let mut i = 0;
+    while i < versions.len() {
+        versions[i] = generated::version::RELEASES[i].version;
+        i += 1;
+    }
+    versions
+};
+
 impl PtxVersion {
     /// Every released version, upwards.
-    pub const KNOWN: &'static [Self] = &generated::target::VERSIONS;
+    pub const KNOWN: &'static [Self] = &VERSIONS;
     /// The newest version whose instructions this crate knows in full.
-    pub const CURRENT: Self = generated::target::JUDGED;
+    pub const CURRENT: Self = generated::version::CURRENT;
     /// The newest version this crate has heard of.
-    pub const NEWEST: Self = generated::target::LATEST;
+    pub const NEWEST: Self = VERSIONS[VERSIONS.len() - 1];
 
     /// `major.minor`
     pub const fn new(major: u8, minor: u8) -> Self {
@@ -63,7 +74,7 @@ impl PtxVersion {
 
     fn release(self) -> Option<&'static Release> {
         let index = Self::KNOWN.binary_search(&self).ok()?;
-        generated::target::RELEASES.get(index)
+        generated::version::RELEASES.get(index)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Why an instruction is not legal.
 
-use crate::{Availability, Rule, SpecialReg, Table};
+use crate::{Since, Rule, SpecialReg, Table};
 
 /// What is wrong with an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -25,7 +25,7 @@ pub enum OperandViolation {
     /// The variable lies in another state space.
     Space,
     /// `_` may not stand for it.
-    Sink,
+    Discard,
     /// It may not be negated.
     Negated,
     /// It may not be inverted.
@@ -58,11 +58,11 @@ pub enum Violation {
     /// No row of the table matches.
     Table(&'static Table),
     /// None of these versions and targets is reached.
-    Floor(&'static [Availability]),
+    RequiresTarget(&'static [Since]),
     /// The special register is not there.
     Register(SpecialReg),
     /// From one of these versions on it is refused.
-    Until(&'static [Availability]),
+    RemovedIn(&'static [Since]),
 }
 
 /// A few problems, in the order in which they were found; more are only counted.

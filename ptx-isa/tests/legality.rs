@@ -80,7 +80,7 @@ fn registers_and_constants() {
         0,
         OperandViolation::NeedsRegister,
     );
-    operand("add.s32", &[Discard, R, R], 0, OperandViolation::Sink);
+    operand("add.s32", &[Discard, R, R], 0, OperandViolation::Discard);
     operand(
         "add.s32",
         &[R, Special(SpecialReg::Laneid), R],
@@ -161,7 +161,7 @@ fn vectors() {
         "ld.v2.b32",
         &[Vector(&sinks), AT],
         0,
-        OperandViolation::Sink,
+        OperandViolation::Discard,
     );
     operand(
         "ld.v4.b32",

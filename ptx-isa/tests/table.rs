@@ -106,7 +106,7 @@ fn indices_lie_within_their_form() {
                     let slot = form.slot(column.into()).expect("a slot");
                     match cell {
                         Cell::Absent => assert!(slot.is_optional(), "{}", slot.name()),
-                        Cell::Words(words) => {
+                        Cell::OneOf(words) => {
                             assert!(words.as_slice().iter().all(|&m| slot.words().contains(m)));
                         }
                         _ => {}

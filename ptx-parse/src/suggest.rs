@@ -14,7 +14,7 @@ pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
         .flat_map(|o| o.instructions())
         .flat_map(|i| i.forms());
     let own = forms
-        .flat_map(|f| f.accepted().as_slice())
+        .flat_map(|f| f.accepted())
         .map(|m| m.text());
     let longer = own
         .clone()

@@ -47,7 +47,6 @@ pub(crate) fn rule(query: &InstQuery<'_>, form: &FormMatch<'_>, violated: &Rule)
         RuleKind::Require(when, then) => open.extend([when, then]),
         RuleKind::Deny(cond) => open.push(cond),
         RuleKind::Ordered(low, _) => return operand_at(low),
-        RuleKind::AtMostOne(operands, _) => return operand_at(*operands.last()?),
         _ => return None,
     }
     let (mut first_operand, mut modifier) = (None, None);

@@ -165,7 +165,7 @@ fn mismatch(query: &InstQuery<'_>, no_form: &NoForm) -> Found {
         let before = query.modifiers.get(..index).unwrap_or_default();
         let reason = if before.contains(&modifier) {
             ModifierReason::Duplicate
-        } else if form.form.accepted().contains(modifier) {
+        } else if form.form.accepts(modifier) {
             ModifierReason::Conflict
         } else {
             ModifierReason::NotTaken
@@ -281,8 +281,8 @@ fn whole(query: &InstQuery<'_>, selected: &FormMatch<'_>, violation: Violation) 
             inst_part::columns(query, selected, table).unwrap_or(Part::Mnemonic),
             InstProblemKind::ModifierCombination(form),
         ),
-        Violation::Floor(floors) => (Part::Mnemonic, InstProblemKind::Unavailable(floors)),
-        Violation::Until(floors) => {
+        Violation::RequiresTarget(floors) => (Part::Mnemonic, InstProblemKind::Unavailable(floors)),
+        Violation::RemovedIn(floors) => {
             let kind = InstProblemKind::Removed(floors, None);
             (Part::Mnemonic, kind)
         }

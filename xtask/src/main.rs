@@ -1,17 +1,13 @@
 //! Maintainer commands that need no ptxas: `cargo xtask codegen`, `api` and `words`.
 //!
-//! If the generated tables do not compile, `cargo run -p xtask --no-default-features -- codegen` writes them without building the libraries.
+//! If the generated tables do not compile, `cargo run -p ptx-codegen` writes them without building the libraries.
 //! The comparisons with ptxas are commands of `cargo oracle`; `cargo xtask NAME` runs them too.
 
-#[cfg(feature = "libraries")]
 mod api;
-#[cfg(feature = "libraries")]
 mod builder;
 mod codegen;
-#[cfg(feature = "libraries")]
 mod docs;
 #[cfg(test)]
-#[cfg(feature = "libraries")]
 mod opcode_lint;
 mod page;
 mod wording;
@@ -29,7 +25,6 @@ enum Command {
     /// Find banned words and phrases in all text of the repository
     Words(wording::Args),
     /// List the public items of the libraries
-    #[cfg(feature = "libraries")]
     Api(api::Args),
     /// A command of `cargo oracle`
     #[command(external_subcommand)]
@@ -40,7 +35,6 @@ fn main() -> anyhow::Result<()> {
     match Command::parse() {
         Command::Codegen(args) => codegen::run(&args),
         Command::Words(args) => wording::run(&args),
-        #[cfg(feature = "libraries")]
         Command::Api(args) => api::run(&args),
         Command::Oracle(args) => oracle(&args),
     }

@@ -100,10 +100,10 @@ pub(crate) fn breaking(
 
 /// Whether a rule forbids something on every version and target.
 pub(crate) fn forbids(rule: &Rule) -> bool {
-    use RuleKind::{AtMostOne, Deny, Ordered, Require};
+    use RuleKind::{Deny, Ordered, Require};
     matches!(
         rule.kind,
-        Require(..) | Deny(..) | AtMostOne(..) | Ordered(..)
+        Require(..) | Deny(..) | Ordered(..)
     )
 }
 
@@ -174,7 +174,7 @@ fn attempt(
                 let free = fixed.get(column) != Some(&true);
                 match *cell {
                     Cell::Absent => free || word.is_empty(),
-                    Cell::Words(words) => free || word.iter().any(|&w| words.contains(w)),
+                    Cell::OneOf(words) => free || word.iter().any(|&w| words.contains(w)),
                     _ => true,
                 }
             })
@@ -193,7 +193,7 @@ fn attempt(
             }
             let chosen: Words = match *cell {
                 Cell::Absent => &[],
-                Cell::Words(words) => {
+                Cell::OneOf(words) => {
                     let holds = |w: &&Words| w.iter().any(|&m| words.contains(m));
                     let fitting: Vec<_> = alternatives.get(column)?.iter().filter(holds).collect();
                     rng.choice(fitting).copied()?

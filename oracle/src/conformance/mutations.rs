@@ -70,7 +70,7 @@ fn modifiers(case: &Case, rng: &mut Rng) -> Vec<Case> {
     // Modifiers of any form of the opcode.
     let forms = case.opcode.instructions().iter().flat_map(|i| i.forms());
     let mut known: Vec<Modifier> = forms
-        .flat_map(|f| Modifier::ALL.iter().filter(|m| f.accepted().contains(**m)))
+        .flat_map(|f| Modifier::ALL.iter().filter(|m| f.accepts(**m)))
         .copied()
         .collect();
     known.sort();

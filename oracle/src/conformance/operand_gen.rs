@@ -29,10 +29,10 @@ pub(super) const SPACES: [StateSpace; 6] = [
 const SELECTORS: [(Marks, &str); 6] = [
     (Marks::LANES, ".b1"),
     (Marks::LANES, ".h1"),
-    (Marks::HALVES, ".h10"),
-    (Marks::HALVES, ".h20"),
-    (Marks::BYTES, ".b3210"),
-    (Marks::BYTES, ".b310"),
+    (Marks::LANES16, ".h10"),
+    (Marks::LANES16, ".h20"),
+    (Marks::LANES8, ".b3210"),
+    (Marks::LANES8, ".b310"),
 ];
 
 /// The candidates for one operand of the form.
@@ -166,8 +166,8 @@ fn assemble(form: &Form, places: &[Place]) -> Option<Vec<Operand>> {
             operand = vector(&operand, length);
         }
         match out.last_mut() {
-            Some((at, _, parts)) if *at == wanted.place => parts.push(operand),
-            _ => out.push((wanted.place, wanted.within, vec![operand])),
+            Some((at, _, parts)) if *at == wanted.position => parts.push(operand),
+            _ => out.push((wanted.position, wanted.nesting, vec![operand])),
         }
     }
     let outer = out.into_iter().map(|(_, within, mut parts)| match within {
@@ -264,7 +264,7 @@ fn registers(
         all.find(|t| t.is_register_type() && **t != ty && t.bits() == ty.bits())
     });
     out.extend(same_width.map(|&ty| Operand::register(ty, number)));
-    if has(Marks::SINK) || has(Marks::SINK_ONLY) {
+    if has(Marks::DISCARD) || has(Marks::DISCARD_ONLY) {
         out.push(Operand::new(Kind::Sink));
     }
     let Some(first) = out.first().cloned() else {

@@ -4,5 +4,6 @@
 #![allow(clippy::many_single_char_names, reason = "operands")]
 
 mod modifiers;
+#[rustfmt::skip]
 mod opcodes;
 mod types;

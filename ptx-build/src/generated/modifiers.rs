@@ -4,1050 +4,527 @@
 use crate::statement::prelude::*;
 
 crate::statement::words! {
-/// `.rn`
-rn Rn
-/// `.rz`
-rz Rz
-/// `.rm`
-rm Rm
-/// `.rp`
-rp Rp
-/// `.rna`
-rna Rna
-/// `.rs`
-rs Rs
-/// `.rni`
-rni Rni
-/// `.rzi`
-rzi Rzi
-/// `.rmi`
-rmi Rmi
-/// `.rpi`
-rpi Rpi
-/// `.approx`
-approx Approx
-/// `.full`
-full Full
-/// `.eq`
-eq Eq
-/// `.ne`
-ne Ne
-/// `.lt`
-lt Lt
-/// `.le`
-le Le
-/// `.gt`
-gt Gt
-/// `.ge`
-ge Ge
-/// `.lo`
-lo Lo
-/// `.ls`
-ls Ls
-/// `.hi`
-hi Hi
-/// `.hs`
-hs Hs
-/// `.equ`
-equ Equ
-/// `.neu`
-neu Neu
-/// `.ltu`
-ltu Ltu
-/// `.leu`
-leu Leu
-/// `.gtu`
-gtu Gtu
-/// `.geu`
-geu Geu
-/// `.num`
-num Num
-/// `.nan`
-nan Nan
-/// `.and`
-and And
-/// `.or`
-or Or
-/// `.xor`
-xor Xor
-/// `.popc`
-popc Popc
-/// `.add`
-add Add
-/// `.inc`
-inc Inc
-/// `.dec`
-dec Dec
-/// `.min`
-min Min
-/// `.max`
-max Max
-/// `.cas`
-cas Cas
-/// `.exch`
-exch Exch
-/// `.wide`
-wide Wide
-/// `.sat`
-sat Sat
-/// `.satfinite`
-satfinite Satfinite
-/// `.relu`
-relu Relu
-/// `.ftz`
-ftz Ftz
-/// `.noftz`
-noftz Noftz
-/// `.NaN`
-nan_ NaN
-/// `.xorsign`
-xorsign Xorsign
-/// `.abs`
-abs Abs
-/// `.oob`
-oob Oob
-/// `.cc`
-cc Cc
-/// `.finite`
-finite Finite
-/// `.infinite`
-infinite Infinite
-/// `.number`
-number Number
-/// `.notanumber`
-notanumber Notanumber
-/// `.normal`
-normal Normal
-/// `.subnormal`
-subnormal Subnormal
-/// `.v2`
-v2 V2
-/// `.v4`
-v4 V4
-/// `.v8`
-v8 V8
-/// `.cta`
-cta Cta
-/// `.cluster`
-cluster Cluster
-/// `.gpu`
-gpu Gpu
-/// `.sys`
-sys Sys
-/// `.gl`
-gl Gl
-/// `.weak`
-weak Weak
-/// `.relaxed`
-relaxed Relaxed
-/// `.acquire`
-acquire Acquire
-/// `.release`
-release Release
-/// `.acq_rel`
-acq_rel AcqRel
-/// `.sc`
-sc Sc
-/// `.volatile`
-volatile Volatile
-/// `.mmio`
-mmio Mmio
-/// `.ca`
-ca Ca
-/// `.cg`
-cg Cg
-/// `.cs`
-cs Cs
-/// `.lu`
-lu Lu
-/// `.cv`
-cv Cv
-/// `.wb`
-wb Wb
-/// `.wt`
-wt Wt
-/// `.nc`
-nc Nc
-/// `.L1`
-l1 L1
-/// `.L2`
-l2 L2
-/// `.L1::evict_normal`
-l1_evict_normal L1EvictNormal
-/// `.L1::evict_unchanged`
-l1_evict_unchanged L1EvictUnchanged
-/// `.L1::evict_first`
-l1_evict_first L1EvictFirst
-/// `.L1::evict_last`
-l1_evict_last L1EvictLast
-/// `.L1::no_allocate`
-l1_no_allocate L1NoAllocate
-/// `.L2::evict_normal`
-l2_evict_normal L2EvictNormal
-/// `.L2::evict_unchanged`
-l2_evict_unchanged L2EvictUnchanged
-/// `.L2::evict_first`
-l2_evict_first L2EvictFirst
-/// `.L2::evict_last`
-l2_evict_last L2EvictLast
-/// `.L2::cache_hint`
-l2_cache_hint L2CacheHint
-/// `.L2::64B`
-l2_64b L2_64B
-/// `.L2::128B`
-l2_128b L2_128B
-/// `.L2::256B`
-l2_256b L2_256B
-/// `.row`
-row Row
-/// `.col`
-col Col
-/// `.m8n8`
-m8n8 M8n8
-/// `.m8n16`
-m8n16 M8n16
-/// `.m16n8`
-m16n8 M16n8
-/// `.m16n16`
-m16n16 M16n16
-/// `.m8n8k4`
-m8n8k4 M8n8k4
-/// `.m8n8k16`
-m8n8k16 M8n8k16
-/// `.m8n8k32`
-m8n8k32 M8n8k32
-/// `.m8n8k128`
-m8n8k128 M8n8k128
-/// `.m8n32k16`
-m8n32k16 M8n32k16
-/// `.m32n8k16`
-m32n8k16 M32n8k16
-/// `.m16n16k8`
-m16n16k8 M16n16k8
-/// `.m16n16k16`
-m16n16k16 M16n16k16
-/// `.m16n8k4`
-m16n8k4 M16n8k4
-/// `.m16n8k8`
-m16n8k8 M16n8k8
-/// `.m16n8k16`
-m16n8k16 M16n8k16
-/// `.m16n8k32`
-m16n8k32 M16n8k32
-/// `.m16n8k64`
-m16n8k64 M16n8k64
-/// `.m16n8k128`
-m16n8k128 M16n8k128
-/// `.m16n8k256`
-m16n8k256 M16n8k256
-/// `.m64n8k8`
-m64n8k8 M64n8k8
-/// `.m64n16k8`
-m64n16k8 M64n16k8
-/// `.m64n24k8`
-m64n24k8 M64n24k8
-/// `.m64n32k8`
-m64n32k8 M64n32k8
-/// `.m64n40k8`
-m64n40k8 M64n40k8
-/// `.m64n48k8`
-m64n48k8 M64n48k8
-/// `.m64n56k8`
-m64n56k8 M64n56k8
-/// `.m64n64k8`
-m64n64k8 M64n64k8
-/// `.m64n72k8`
-m64n72k8 M64n72k8
-/// `.m64n80k8`
-m64n80k8 M64n80k8
-/// `.m64n88k8`
-m64n88k8 M64n88k8
-/// `.m64n96k8`
-m64n96k8 M64n96k8
-/// `.m64n104k8`
-m64n104k8 M64n104k8
-/// `.m64n112k8`
-m64n112k8 M64n112k8
-/// `.m64n120k8`
-m64n120k8 M64n120k8
-/// `.m64n128k8`
-m64n128k8 M64n128k8
-/// `.m64n136k8`
-m64n136k8 M64n136k8
-/// `.m64n144k8`
-m64n144k8 M64n144k8
-/// `.m64n152k8`
-m64n152k8 M64n152k8
-/// `.m64n160k8`
-m64n160k8 M64n160k8
-/// `.m64n168k8`
-m64n168k8 M64n168k8
-/// `.m64n176k8`
-m64n176k8 M64n176k8
-/// `.m64n184k8`
-m64n184k8 M64n184k8
-/// `.m64n192k8`
-m64n192k8 M64n192k8
-/// `.m64n200k8`
-m64n200k8 M64n200k8
-/// `.m64n208k8`
-m64n208k8 M64n208k8
-/// `.m64n216k8`
-m64n216k8 M64n216k8
-/// `.m64n224k8`
-m64n224k8 M64n224k8
-/// `.m64n232k8`
-m64n232k8 M64n232k8
-/// `.m64n240k8`
-m64n240k8 M64n240k8
-/// `.m64n248k8`
-m64n248k8 M64n248k8
-/// `.m64n256k8`
-m64n256k8 M64n256k8
-/// `.m64n8k16`
-m64n8k16 M64n8k16
-/// `.m64n16k16`
-m64n16k16 M64n16k16
-/// `.m64n24k16`
-m64n24k16 M64n24k16
-/// `.m64n32k16`
-m64n32k16 M64n32k16
-/// `.m64n40k16`
-m64n40k16 M64n40k16
-/// `.m64n48k16`
-m64n48k16 M64n48k16
-/// `.m64n56k16`
-m64n56k16 M64n56k16
-/// `.m64n64k16`
-m64n64k16 M64n64k16
-/// `.m64n72k16`
-m64n72k16 M64n72k16
-/// `.m64n80k16`
-m64n80k16 M64n80k16
-/// `.m64n88k16`
-m64n88k16 M64n88k16
-/// `.m64n96k16`
-m64n96k16 M64n96k16
-/// `.m64n104k16`
-m64n104k16 M64n104k16
-/// `.m64n112k16`
-m64n112k16 M64n112k16
-/// `.m64n120k16`
-m64n120k16 M64n120k16
-/// `.m64n128k16`
-m64n128k16 M64n128k16
-/// `.m64n136k16`
-m64n136k16 M64n136k16
-/// `.m64n144k16`
-m64n144k16 M64n144k16
-/// `.m64n152k16`
-m64n152k16 M64n152k16
-/// `.m64n160k16`
-m64n160k16 M64n160k16
-/// `.m64n168k16`
-m64n168k16 M64n168k16
-/// `.m64n176k16`
-m64n176k16 M64n176k16
-/// `.m64n184k16`
-m64n184k16 M64n184k16
-/// `.m64n192k16`
-m64n192k16 M64n192k16
-/// `.m64n200k16`
-m64n200k16 M64n200k16
-/// `.m64n208k16`
-m64n208k16 M64n208k16
-/// `.m64n216k16`
-m64n216k16 M64n216k16
-/// `.m64n224k16`
-m64n224k16 M64n224k16
-/// `.m64n232k16`
-m64n232k16 M64n232k16
-/// `.m64n240k16`
-m64n240k16 M64n240k16
-/// `.m64n248k16`
-m64n248k16 M64n248k16
-/// `.m64n256k16`
-m64n256k16 M64n256k16
-/// `.m64n8k32`
-m64n8k32 M64n8k32
-/// `.m64n16k32`
-m64n16k32 M64n16k32
-/// `.m64n24k32`
-m64n24k32 M64n24k32
-/// `.m64n32k32`
-m64n32k32 M64n32k32
-/// `.m64n40k32`
-m64n40k32 M64n40k32
-/// `.m64n48k32`
-m64n48k32 M64n48k32
-/// `.m64n56k32`
-m64n56k32 M64n56k32
-/// `.m64n64k32`
-m64n64k32 M64n64k32
-/// `.m64n72k32`
-m64n72k32 M64n72k32
-/// `.m64n80k32`
-m64n80k32 M64n80k32
-/// `.m64n88k32`
-m64n88k32 M64n88k32
-/// `.m64n96k32`
-m64n96k32 M64n96k32
-/// `.m64n104k32`
-m64n104k32 M64n104k32
-/// `.m64n112k32`
-m64n112k32 M64n112k32
-/// `.m64n120k32`
-m64n120k32 M64n120k32
-/// `.m64n128k32`
-m64n128k32 M64n128k32
-/// `.m64n136k32`
-m64n136k32 M64n136k32
-/// `.m64n144k32`
-m64n144k32 M64n144k32
-/// `.m64n152k32`
-m64n152k32 M64n152k32
-/// `.m64n160k32`
-m64n160k32 M64n160k32
-/// `.m64n168k32`
-m64n168k32 M64n168k32
-/// `.m64n176k32`
-m64n176k32 M64n176k32
-/// `.m64n184k32`
-m64n184k32 M64n184k32
-/// `.m64n192k32`
-m64n192k32 M64n192k32
-/// `.m64n200k32`
-m64n200k32 M64n200k32
-/// `.m64n208k32`
-m64n208k32 M64n208k32
-/// `.m64n216k32`
-m64n216k32 M64n216k32
-/// `.m64n224k32`
-m64n224k32 M64n224k32
-/// `.m64n232k32`
-m64n232k32 M64n232k32
-/// `.m64n240k32`
-m64n240k32 M64n240k32
-/// `.m64n248k32`
-m64n248k32 M64n248k32
-/// `.m64n256k32`
-m64n256k32 M64n256k32
-/// `.m64n8k64`
-m64n8k64 M64n8k64
-/// `.m64n16k64`
-m64n16k64 M64n16k64
-/// `.m64n24k64`
-m64n24k64 M64n24k64
-/// `.m64n32k64`
-m64n32k64 M64n32k64
-/// `.m64n40k64`
-m64n40k64 M64n40k64
-/// `.m64n48k64`
-m64n48k64 M64n48k64
-/// `.m64n56k64`
-m64n56k64 M64n56k64
-/// `.m64n64k64`
-m64n64k64 M64n64k64
-/// `.m64n72k64`
-m64n72k64 M64n72k64
-/// `.m64n80k64`
-m64n80k64 M64n80k64
-/// `.m64n88k64`
-m64n88k64 M64n88k64
-/// `.m64n96k64`
-m64n96k64 M64n96k64
-/// `.m64n104k64`
-m64n104k64 M64n104k64
-/// `.m64n112k64`
-m64n112k64 M64n112k64
-/// `.m64n120k64`
-m64n120k64 M64n120k64
-/// `.m64n128k64`
-m64n128k64 M64n128k64
-/// `.m64n136k64`
-m64n136k64 M64n136k64
-/// `.m64n144k64`
-m64n144k64 M64n144k64
-/// `.m64n152k64`
-m64n152k64 M64n152k64
-/// `.m64n160k64`
-m64n160k64 M64n160k64
-/// `.m64n168k64`
-m64n168k64 M64n168k64
-/// `.m64n176k64`
-m64n176k64 M64n176k64
-/// `.m64n184k64`
-m64n184k64 M64n184k64
-/// `.m64n192k64`
-m64n192k64 M64n192k64
-/// `.m64n200k64`
-m64n200k64 M64n200k64
-/// `.m64n208k64`
-m64n208k64 M64n208k64
-/// `.m64n216k64`
-m64n216k64 M64n216k64
-/// `.m64n224k64`
-m64n224k64 M64n224k64
-/// `.m64n232k64`
-m64n232k64 M64n232k64
-/// `.m64n240k64`
-m64n240k64 M64n240k64
-/// `.m64n248k64`
-m64n248k64 M64n248k64
-/// `.m64n256k64`
-m64n256k64 M64n256k64
-/// `.m64n8k256`
-m64n8k256 M64n8k256
-/// `.m64n24k256`
-m64n24k256 M64n24k256
-/// `.m64n16k256`
-m64n16k256 M64n16k256
-/// `.m64n32k256`
-m64n32k256 M64n32k256
-/// `.m64n48k256`
-m64n48k256 M64n48k256
-/// `.m64n64k256`
-m64n64k256 M64n64k256
-/// `.m64n80k256`
-m64n80k256 M64n80k256
-/// `.m64n96k256`
-m64n96k256 M64n96k256
-/// `.m64n112k256`
-m64n112k256 M64n112k256
-/// `.m64n128k256`
-m64n128k256 M64n128k256
-/// `.m64n144k256`
-m64n144k256 M64n144k256
-/// `.m64n160k256`
-m64n160k256 M64n160k256
-/// `.m64n176k256`
-m64n176k256 M64n176k256
-/// `.m64n192k256`
-m64n192k256 M64n192k256
-/// `.m64n208k256`
-m64n208k256 M64n208k256
-/// `.m64n224k256`
-m64n224k256 M64n224k256
-/// `.m64n240k256`
-m64n240k256 M64n240k256
-/// `.m64n256k256`
-m64n256k256 M64n256k256
-/// `.16x64b`
-d16x64b D16x64b
-/// `.16x128b`
-d16x128b D16x128b
-/// `.16x256b`
-d16x256b D16x256b
-/// `.32x32b`
-d32x32b D32x32b
-/// `.16x32bx2`
-d16x32bx2 D16x32bx2
-/// `.128x256b`
-d128x256b D128x256b
-/// `.4x256b`
-d4x256b D4x256b
-/// `.128x128b`
-d128x128b D128x128b
-/// `.64x128b`
-d64x128b D64x128b
-/// `.32x128b`
-d32x128b D32x128b
-/// `.x1`
-x1 X1
-/// `.x2`
-x2 X2
-/// `.x4`
-x4 X4
-/// `.x8`
-x8 X8
-/// `.x16`
-x16 X16
-/// `.x32`
-x32 X32
-/// `.x64`
-x64 X64
-/// `.x128`
-x128 X128
-/// `.trans`
-trans Trans
-/// `.sp`
-sp Sp
-/// `.sp::ordered_metadata`
-sp_ordered_metadata SpOrderedMetadata
-/// `.acc::f16`
-acc_f16 AccF16
-/// `.acc::f32`
-acc_f32 AccF32
-/// `.kind::f16`
-kind_f16 KindF16
-/// `.kind::tf32`
-kind_tf32 KindTf32
-/// `.kind::f8f6f4`
-kind_f8f6f4 KindF8f6f4
-/// `.kind::i8`
-kind_i8 KindI8
-/// `.kind::mxf8f6f4`
-kind_mxf8f6f4 KindMxf8f6f4
-/// `.kind::mxf4`
-kind_mxf4 KindMxf4
-/// `.kind::mxf4nvf4`
-kind_mxf4nvf4 KindMxf4nvf4
-/// `.block_scale`
-block_scale BlockScale
-/// `.scale_vec::1X`
-scale_vec_1x ScaleVec1X
-/// `.scale_vec::2X`
-scale_vec_2x ScaleVec2X
-/// `.scale_vec::4X`
-scale_vec_4x ScaleVec4X
-/// `.block16`
-block16 Block16
-/// `.block32`
-block32 Block32
-/// `.cta_group::1`
-cta_group_1 CtaGroup1
-/// `.cta_group::2`
-cta_group_2 CtaGroup2
-/// `.collector::a::fill`
-collector_a_fill CollectorAFill
-/// `.collector::a::use`
-collector_a_use CollectorAUse
-/// `.collector::a::lastuse`
-collector_a_lastuse CollectorALastuse
-/// `.collector::a::discard`
-collector_a_discard CollectorADiscard
-/// `.collector::b0::fill`
-collector_b0_fill CollectorB0Fill
-/// `.collector::b1::fill`
-collector_b1_fill CollectorB1Fill
-/// `.collector::b2::fill`
-collector_b2_fill CollectorB2Fill
-/// `.collector::b3::fill`
-collector_b3_fill CollectorB3Fill
-/// `.collector::b0::use`
-collector_b0_use CollectorB0Use
-/// `.collector::b1::use`
-collector_b1_use CollectorB1Use
-/// `.collector::b2::use`
-collector_b2_use CollectorB2Use
-/// `.collector::b3::use`
-collector_b3_use CollectorB3Use
-/// `.collector::b0::lastuse`
-collector_b0_lastuse CollectorB0Lastuse
-/// `.collector::b1::lastuse`
-collector_b1_lastuse CollectorB1Lastuse
-/// `.collector::b2::lastuse`
-collector_b2_lastuse CollectorB2Lastuse
-/// `.collector::b3::lastuse`
-collector_b3_lastuse CollectorB3Lastuse
-/// `.collector::b0::discard`
-collector_b0_discard CollectorB0Discard
-/// `.collector::b1::discard`
-collector_b1_discard CollectorB1Discard
-/// `.collector::b2::discard`
-collector_b2_discard CollectorB2Discard
-/// `.collector::b3::discard`
-collector_b3_discard CollectorB3Discard
-/// `.ashift`
-ashift Ashift
-/// `.pack::16b`
-pack_16b Pack16b
-/// `.unpack::16b`
-unpack_16b Unpack16b
-/// `.mbarrier::complete_tx::bytes`
-mbarrier_complete_tx_bytes MbarrierCompleteTxBytes
-/// `.mbarrier::arrive::one`
-mbarrier_arrive_one MbarrierArriveOne
-/// `.bulk_group`
-bulk_group BulkGroup
-/// `.multicast::cluster`
-multicast_cluster MulticastCluster
-/// `.multicast::cluster::all`
-multicast_cluster_all MulticastClusterAll
-/// `.warpx2::02_13`
-warpx2_02_13 Warpx2_02_13
-/// `.warpx2::01_23`
-warpx2_01_23 Warpx2_01_23
-/// `.warpx4`
-warpx4 Warpx4
-/// `.cp_mask`
-cp_mask CpMask
-/// `.ignore_oob`
-ignore_oob IgnoreOob
-/// `.1d`
-d1d D1d
-/// `.2d`
-d2d D2d
-/// `.3d`
-d3d D3d
-/// `.4d`
-d4d D4d
-/// `.5d`
-d5d D5d
-/// `.a1d`
-a1d A1d
-/// `.a2d`
-a2d A2d
-/// `.cube`
-cube Cube
-/// `.acube`
-acube Acube
-/// `.2dms`
-d2dms D2dms
-/// `.a2dms`
-a2dms A2dms
-/// `.tile`
-tile Tile
-/// `.tile::gather4`
-tile_gather4 TileGather4
-/// `.tile::scatter4`
-tile_scatter4 TileScatter4
-/// `.im2col`
-im2col Im2col
-/// `.im2col::w`
-im2col_w Im2colW
-/// `.im2col::w::128`
-im2col_w_128 Im2colW128
-/// `.im2col_no_offs`
-im2col_no_offs Im2colNoOffs
-/// `.r`
-r R
-/// `.g`
-g G
-/// `.b`
-b B
-/// `.a`
-a A
-/// `.width`
-width Width
-/// `.height`
-height Height
-/// `.depth`
-depth Depth
-/// `.channel_data_type`
-channel_data_type ChannelDataType
-/// `.channel_order`
-channel_order ChannelOrder
-/// `.normalized_coords`
-normalized_coords NormalizedCoords
-/// `.array_size`
-array_size ArraySize
-/// `.num_mipmap_levels`
-num_mipmap_levels NumMipmapLevels
-/// `.num_samples`
-num_samples NumSamples
-/// `.memory_layout`
-memory_layout MemoryLayout
-/// `.force_unnormalized_coords`
-force_unnormalized_coords ForceUnnormalizedCoords
-/// `.filter_mode`
-filter_mode FilterMode
-/// `.addr_mode_0`
-addr_mode_0 AddrMode0
-/// `.addr_mode_1`
-addr_mode_1 AddrMode1
-/// `.addr_mode_2`
-addr_mode_2 AddrMode2
-/// `.clamp`
-clamp Clamp
-/// `.wrap`
-wrap Wrap
-/// `.zero`
-zero Zero
-/// `.trap`
-trap Trap
-/// `.up`
-up Up
-/// `.down`
-down Down
-/// `.bfly`
-bfly Bfly
-/// `.idx`
-idx Idx
-/// `.all`
-all All
-/// `.any`
-any Any
-/// `.ballot`
-ballot Ballot
-/// `.f4e`
-f4e F4e
-/// `.b4e`
-b4e B4e
-/// `.rc8`
-rc8 Rc8
-/// `.ecl`
-ecl Ecl
-/// `.ecr`
-ecr Ecr
-/// `.rc16`
-rc16 Rc16
-/// `.shiftamt`
-shiftamt Shiftamt
-/// `.shr7`
-shr7 Shr7
-/// `.shr15`
-shr15 Shr15
-/// `.po`
-po Po
-/// `.h0`
-h0 H0
-/// `.h1`
-h1 H1
-/// `.h00`
-h00 H00
-/// `.h01`
-h01 H01
-/// `.h02`
-h02 H02
-/// `.h03`
-h03 H03
-/// `.h10`
-h10 H10
-/// `.h11`
-h11 H11
-/// `.h12`
-h12 H12
-/// `.h13`
-h13 H13
-/// `.h20`
-h20 H20
-/// `.h21`
-h21 H21
-/// `.h22`
-h22 H22
-/// `.h23`
-h23 H23
-/// `.h30`
-h30 H30
-/// `.h31`
-h31 H31
-/// `.h32`
-h32 H32
-/// `.h33`
-h33 H33
-/// `.b0`
-b0 B0
-/// `.b10`
-b10 B10
-/// `.b2`
-b2 B2
-/// `.b20`
-b20 B20
-/// `.b21`
-b21 B21
-/// `.b210`
-b210 B210
-/// `.b3`
-b3 B3
-/// `.b30`
-b30 B30
-/// `.b31`
-b31 B31
-/// `.b310`
-b310 B310
-/// `.b320`
-b320 B320
-/// `.b321`
-b321 B321
-/// `.b3210`
-b3210 B3210
-/// `.sync`
-sync Sync
-/// `.aligned`
-aligned Aligned
-/// `.uni`
-uni Uni
-/// `.alias`
-alias Alias
-/// `.async`
-async_ Async
-/// `.async::generic`
-async_generic AsyncGeneric
-/// `.tensormap::generic`
-tensormap_generic TensormapGeneric
-/// `.tensormap`
-tensormap Tensormap
-/// `.sync_restrict::shared::cta`
-sync_restrict_shared_cta SyncRestrictSharedCta
-/// `.sync_restrict::shared::cluster`
-sync_restrict_shared_cluster SyncRestrictSharedCluster
-/// `.mbarrier_init`
-mbarrier_init MbarrierInit
-/// `.global_address`
-global_address GlobalAddress
-/// `.rank`
-rank Rank
-/// `.box_dim`
-box_dim BoxDim
-/// `.global_dim`
-global_dim GlobalDim
-/// `.global_stride`
-global_stride GlobalStride
-/// `.element_stride`
-element_stride ElementStride
-/// `.elemtype`
-elemtype Elemtype
-/// `.interleave_layout`
-interleave_layout InterleaveLayout
-/// `.swizzle_mode`
-swizzle_mode SwizzleMode
-/// `.swizzle_atomicity`
-swizzle_atomicity SwizzleAtomicity
-/// `.fill_mode`
-fill_mode FillMode
-/// `.noinc`
-noinc Noinc
-/// `.noComplete`
-nocomplete NoComplete
-/// `.launch_dependents`
-launch_dependents LaunchDependents
-/// `.wait`
-wait Wait
-/// `.read`
-read Read
-/// `.scaled::n2::ue8m0`
-scaled_n2_ue8m0 ScaledN2Ue8m0
-/// `.arrive`
-arrive Arrive
-/// `.arrive_drop`
-arrive_drop ArriveDrop
-/// `.alloc`
-alloc Alloc
-/// `.base`
-base Base
-/// `.bulk`
-bulk Bulk
-/// `.c`
-c C
-/// `.commit`
-commit Commit
-/// `.commit_group`
-commit_group CommitGroup
-/// `.complete_tx`
-complete_tx CompleteTx
-/// `.cp`
-cp Cp
-/// `.cp_fenceproxy`
-cp_fenceproxy CpFenceproxy
-/// `.cvt`
-cvt Cvt
-/// `.d`
-d D
-/// `.dealloc`
-dealloc Dealloc
-/// `.expect_tx`
-expect_tx ExpectTx
-/// `.fence`
-fence Fence
-/// `.fence::after_thread_sync`
-fence_after_thread_sync FenceAfterThreadSync
-/// `.fence::before_thread_sync`
-fence_before_thread_sync FenceBeforeThreadSync
-/// `.fractional`
-fractional Fractional
-/// `.get_first_ctaid`
-get_first_ctaid GetFirstCtaid
-/// `.get_first_ctaid::x`
-get_first_ctaid_x GetFirstCtaidX
-/// `.get_first_ctaid::y`
-get_first_ctaid_y GetFirstCtaidY
-/// `.get_first_ctaid::z`
-get_first_ctaid_z GetFirstCtaidZ
-/// `.grad`
-grad Grad
-/// `.init`
-init Init
-/// `.inval`
-inval Inval
-/// `.is_canceled`
-is_canceled IsCanceled
-/// `.l`
-l L
-/// `.ld`
-ld Ld
-/// `.ld_reduce`
-ld_reduce LdReduce
-/// `.level`
-level Level
-/// `.load`
-load Load
-/// `.mask`
-mask Mask
-/// `.mbarrier`
-mbarrier Mbarrier
-/// `.mma`
-mma Mma
-/// `.mma_async`
-mma_async MmaAsync
-/// `.p`
-p P
-/// `.pack`
-pack Pack
-/// `.parity`
-parity Parity
-/// `.pending_count`
-pending_count PendingCount
-/// `.prefetch`
-prefetch Prefetch
-/// `.proxy`
-proxy Proxy
-/// `.query_cancel`
-query_cancel QueryCancel
-/// `.range`
-range Range
-/// `.red`
-red Red
-/// `.reduce`
-reduce Reduce
-/// `.relinquish_alloc_permit`
-relinquish_alloc_permit RelinquishAllocPermit
-/// `.replace`
-replace Replace
-/// `.shift`
-shift Shift
-/// `.st`
-st St
-/// `.store`
-store Store
-/// `.tensor`
-tensor Tensor
-/// `.test_wait`
-test_wait TestWait
-/// `.to`
-to To
-/// `.try_cancel`
-try_cancel TryCancel
-/// `.try_wait`
-try_wait TryWait
-/// `.wait::ld`
-wait_ld WaitLd
-/// `.wait::st`
-wait_st WaitSt
-/// `.wait_all`
-wait_all WaitAll
-/// `.wait_group`
-wait_group WaitGroup
-/// `.warp`
-warp Warp
-/// `.ws`
-ws Ws
-/// `.const`
-const_ Const
-/// `.global`
-global Global
-/// `.local`
-local Local
-/// `.param`
-param Param
-/// `.param::entry`
-param_entry ParamEntry
-/// `.param::func`
-param_func ParamFunc
-/// `.shared`
-shared Shared
-/// `.shared::cta`
-shared_cta SharedCta
-/// `.shared::cluster`
-shared_cluster SharedCluster
+    #[doc = "`.rn`"] rn Rn
+    #[doc = "`.rz`"] rz Rz
+    #[doc = "`.rm`"] rm Rm
+    #[doc = "`.rp`"] rp Rp
+    #[doc = "`.rna`"] rna Rna
+    #[doc = "`.rs`"] rs Rs
+    #[doc = "`.rni`"] rni Rni
+    #[doc = "`.rzi`"] rzi Rzi
+    #[doc = "`.rmi`"] rmi Rmi
+    #[doc = "`.rpi`"] rpi Rpi
+    #[doc = "`.approx`"] approx Approx
+    #[doc = "`.full`"] full Full
+    #[doc = "`.eq`"] eq Eq
+    #[doc = "`.ne`"] ne Ne
+    #[doc = "`.lt`"] lt Lt
+    #[doc = "`.le`"] le Le
+    #[doc = "`.gt`"] gt Gt
+    #[doc = "`.ge`"] ge Ge
+    #[doc = "`.lo`"] lo Lo
+    #[doc = "`.ls`"] ls Ls
+    #[doc = "`.hi`"] hi Hi
+    #[doc = "`.hs`"] hs Hs
+    #[doc = "`.equ`"] equ Equ
+    #[doc = "`.neu`"] neu Neu
+    #[doc = "`.ltu`"] ltu Ltu
+    #[doc = "`.leu`"] leu Leu
+    #[doc = "`.gtu`"] gtu Gtu
+    #[doc = "`.geu`"] geu Geu
+    #[doc = "`.num`"] num Num
+    #[doc = "`.nan`"] nan Nan
+    #[doc = "`.and`"] and And
+    #[doc = "`.or`"] or Or
+    #[doc = "`.xor`"] xor Xor
+    #[doc = "`.popc`"] popc Popc
+    #[doc = "`.add`"] add Add
+    #[doc = "`.inc`"] inc Inc
+    #[doc = "`.dec`"] dec Dec
+    #[doc = "`.min`"] min Min
+    #[doc = "`.max`"] max Max
+    #[doc = "`.cas`"] cas Cas
+    #[doc = "`.exch`"] exch Exch
+    #[doc = "`.wide`"] wide Wide
+    #[doc = "`.sat`"] sat Sat
+    #[doc = "`.satfinite`"] satfinite Satfinite
+    #[doc = "`.relu`"] relu Relu
+    #[doc = "`.ftz`"] ftz Ftz
+    #[doc = "`.noftz`"] noftz Noftz
+    #[doc = "`.NaN`"] nan_ NaN
+    #[doc = "`.xorsign`"] xorsign Xorsign
+    #[doc = "`.abs`"] abs Abs
+    #[doc = "`.oob`"] oob Oob
+    #[doc = "`.cc`"] cc Cc
+    #[doc = "`.finite`"] finite Finite
+    #[doc = "`.infinite`"] infinite Infinite
+    #[doc = "`.number`"] number Number
+    #[doc = "`.notanumber`"] notanumber Notanumber
+    #[doc = "`.normal`"] normal Normal
+    #[doc = "`.subnormal`"] subnormal Subnormal
+    #[doc = "`.v2`"] v2 V2
+    #[doc = "`.v4`"] v4 V4
+    #[doc = "`.v8`"] v8 V8
+    #[doc = "`.cta`"] cta Cta
+    #[doc = "`.cluster`"] cluster Cluster
+    #[doc = "`.gpu`"] gpu Gpu
+    #[doc = "`.sys`"] sys Sys
+    #[doc = "`.gl`"] gl Gl
+    #[doc = "`.weak`"] weak Weak
+    #[doc = "`.relaxed`"] relaxed Relaxed
+    #[doc = "`.acquire`"] acquire Acquire
+    #[doc = "`.release`"] release Release
+    #[doc = "`.acq_rel`"] acq_rel AcqRel
+    #[doc = "`.sc`"] sc Sc
+    #[doc = "`.volatile`"] volatile Volatile
+    #[doc = "`.mmio`"] mmio Mmio
+    #[doc = "`.ca`"] ca Ca
+    #[doc = "`.cg`"] cg Cg
+    #[doc = "`.cs`"] cs Cs
+    #[doc = "`.lu`"] lu Lu
+    #[doc = "`.cv`"] cv Cv
+    #[doc = "`.wb`"] wb Wb
+    #[doc = "`.wt`"] wt Wt
+    #[doc = "`.nc`"] nc Nc
+    #[doc = "`.L1`"] l1 L1
+    #[doc = "`.L2`"] l2 L2
+    #[doc = "`.L1::evict_normal`"] l1_evict_normal L1EvictNormal
+    #[doc = "`.L1::evict_unchanged`"] l1_evict_unchanged L1EvictUnchanged
+    #[doc = "`.L1::evict_first`"] l1_evict_first L1EvictFirst
+    #[doc = "`.L1::evict_last`"] l1_evict_last L1EvictLast
+    #[doc = "`.L1::no_allocate`"] l1_no_allocate L1NoAllocate
+    #[doc = "`.L2::evict_normal`"] l2_evict_normal L2EvictNormal
+    #[doc = "`.L2::evict_unchanged`"] l2_evict_unchanged L2EvictUnchanged
+    #[doc = "`.L2::evict_first`"] l2_evict_first L2EvictFirst
+    #[doc = "`.L2::evict_last`"] l2_evict_last L2EvictLast
+    #[doc = "`.L2::cache_hint`"] l2_cache_hint L2CacheHint
+    #[doc = "`.L2::64B`"] l2_64b L2_64B
+    #[doc = "`.L2::128B`"] l2_128b L2_128B
+    #[doc = "`.L2::256B`"] l2_256b L2_256B
+    #[doc = "`.row`"] row Row
+    #[doc = "`.col`"] col Col
+    #[doc = "`.m8n8`"] m8n8 M8n8
+    #[doc = "`.m8n16`"] m8n16 M8n16
+    #[doc = "`.m16n8`"] m16n8 M16n8
+    #[doc = "`.m16n16`"] m16n16 M16n16
+    #[doc = "`.m8n8k4`"] m8n8k4 M8n8k4
+    #[doc = "`.m8n8k16`"] m8n8k16 M8n8k16
+    #[doc = "`.m8n8k32`"] m8n8k32 M8n8k32
+    #[doc = "`.m8n8k128`"] m8n8k128 M8n8k128
+    #[doc = "`.m8n32k16`"] m8n32k16 M8n32k16
+    #[doc = "`.m32n8k16`"] m32n8k16 M32n8k16
+    #[doc = "`.m16n16k8`"] m16n16k8 M16n16k8
+    #[doc = "`.m16n16k16`"] m16n16k16 M16n16k16
+    #[doc = "`.m16n8k4`"] m16n8k4 M16n8k4
+    #[doc = "`.m16n8k8`"] m16n8k8 M16n8k8
+    #[doc = "`.m16n8k16`"] m16n8k16 M16n8k16
+    #[doc = "`.m16n8k32`"] m16n8k32 M16n8k32
+    #[doc = "`.m16n8k64`"] m16n8k64 M16n8k64
+    #[doc = "`.m16n8k128`"] m16n8k128 M16n8k128
+    #[doc = "`.m16n8k256`"] m16n8k256 M16n8k256
+    #[doc = "`.m64n8k8`"] m64n8k8 M64n8k8
+    #[doc = "`.m64n16k8`"] m64n16k8 M64n16k8
+    #[doc = "`.m64n24k8`"] m64n24k8 M64n24k8
+    #[doc = "`.m64n32k8`"] m64n32k8 M64n32k8
+    #[doc = "`.m64n40k8`"] m64n40k8 M64n40k8
+    #[doc = "`.m64n48k8`"] m64n48k8 M64n48k8
+    #[doc = "`.m64n56k8`"] m64n56k8 M64n56k8
+    #[doc = "`.m64n64k8`"] m64n64k8 M64n64k8
+    #[doc = "`.m64n72k8`"] m64n72k8 M64n72k8
+    #[doc = "`.m64n80k8`"] m64n80k8 M64n80k8
+    #[doc = "`.m64n88k8`"] m64n88k8 M64n88k8
+    #[doc = "`.m64n96k8`"] m64n96k8 M64n96k8
+    #[doc = "`.m64n104k8`"] m64n104k8 M64n104k8
+    #[doc = "`.m64n112k8`"] m64n112k8 M64n112k8
+    #[doc = "`.m64n120k8`"] m64n120k8 M64n120k8
+    #[doc = "`.m64n128k8`"] m64n128k8 M64n128k8
+    #[doc = "`.m64n136k8`"] m64n136k8 M64n136k8
+    #[doc = "`.m64n144k8`"] m64n144k8 M64n144k8
+    #[doc = "`.m64n152k8`"] m64n152k8 M64n152k8
+    #[doc = "`.m64n160k8`"] m64n160k8 M64n160k8
+    #[doc = "`.m64n168k8`"] m64n168k8 M64n168k8
+    #[doc = "`.m64n176k8`"] m64n176k8 M64n176k8
+    #[doc = "`.m64n184k8`"] m64n184k8 M64n184k8
+    #[doc = "`.m64n192k8`"] m64n192k8 M64n192k8
+    #[doc = "`.m64n200k8`"] m64n200k8 M64n200k8
+    #[doc = "`.m64n208k8`"] m64n208k8 M64n208k8
+    #[doc = "`.m64n216k8`"] m64n216k8 M64n216k8
+    #[doc = "`.m64n224k8`"] m64n224k8 M64n224k8
+    #[doc = "`.m64n232k8`"] m64n232k8 M64n232k8
+    #[doc = "`.m64n240k8`"] m64n240k8 M64n240k8
+    #[doc = "`.m64n248k8`"] m64n248k8 M64n248k8
+    #[doc = "`.m64n256k8`"] m64n256k8 M64n256k8
+    #[doc = "`.m64n8k16`"] m64n8k16 M64n8k16
+    #[doc = "`.m64n16k16`"] m64n16k16 M64n16k16
+    #[doc = "`.m64n24k16`"] m64n24k16 M64n24k16
+    #[doc = "`.m64n32k16`"] m64n32k16 M64n32k16
+    #[doc = "`.m64n40k16`"] m64n40k16 M64n40k16
+    #[doc = "`.m64n48k16`"] m64n48k16 M64n48k16
+    #[doc = "`.m64n56k16`"] m64n56k16 M64n56k16
+    #[doc = "`.m64n64k16`"] m64n64k16 M64n64k16
+    #[doc = "`.m64n72k16`"] m64n72k16 M64n72k16
+    #[doc = "`.m64n80k16`"] m64n80k16 M64n80k16
+    #[doc = "`.m64n88k16`"] m64n88k16 M64n88k16
+    #[doc = "`.m64n96k16`"] m64n96k16 M64n96k16
+    #[doc = "`.m64n104k16`"] m64n104k16 M64n104k16
+    #[doc = "`.m64n112k16`"] m64n112k16 M64n112k16
+    #[doc = "`.m64n120k16`"] m64n120k16 M64n120k16
+    #[doc = "`.m64n128k16`"] m64n128k16 M64n128k16
+    #[doc = "`.m64n136k16`"] m64n136k16 M64n136k16
+    #[doc = "`.m64n144k16`"] m64n144k16 M64n144k16
+    #[doc = "`.m64n152k16`"] m64n152k16 M64n152k16
+    #[doc = "`.m64n160k16`"] m64n160k16 M64n160k16
+    #[doc = "`.m64n168k16`"] m64n168k16 M64n168k16
+    #[doc = "`.m64n176k16`"] m64n176k16 M64n176k16
+    #[doc = "`.m64n184k16`"] m64n184k16 M64n184k16
+    #[doc = "`.m64n192k16`"] m64n192k16 M64n192k16
+    #[doc = "`.m64n200k16`"] m64n200k16 M64n200k16
+    #[doc = "`.m64n208k16`"] m64n208k16 M64n208k16
+    #[doc = "`.m64n216k16`"] m64n216k16 M64n216k16
+    #[doc = "`.m64n224k16`"] m64n224k16 M64n224k16
+    #[doc = "`.m64n232k16`"] m64n232k16 M64n232k16
+    #[doc = "`.m64n240k16`"] m64n240k16 M64n240k16
+    #[doc = "`.m64n248k16`"] m64n248k16 M64n248k16
+    #[doc = "`.m64n256k16`"] m64n256k16 M64n256k16
+    #[doc = "`.m64n8k32`"] m64n8k32 M64n8k32
+    #[doc = "`.m64n16k32`"] m64n16k32 M64n16k32
+    #[doc = "`.m64n24k32`"] m64n24k32 M64n24k32
+    #[doc = "`.m64n32k32`"] m64n32k32 M64n32k32
+    #[doc = "`.m64n40k32`"] m64n40k32 M64n40k32
+    #[doc = "`.m64n48k32`"] m64n48k32 M64n48k32
+    #[doc = "`.m64n56k32`"] m64n56k32 M64n56k32
+    #[doc = "`.m64n64k32`"] m64n64k32 M64n64k32
+    #[doc = "`.m64n72k32`"] m64n72k32 M64n72k32
+    #[doc = "`.m64n80k32`"] m64n80k32 M64n80k32
+    #[doc = "`.m64n88k32`"] m64n88k32 M64n88k32
+    #[doc = "`.m64n96k32`"] m64n96k32 M64n96k32
+    #[doc = "`.m64n104k32`"] m64n104k32 M64n104k32
+    #[doc = "`.m64n112k32`"] m64n112k32 M64n112k32
+    #[doc = "`.m64n120k32`"] m64n120k32 M64n120k32
+    #[doc = "`.m64n128k32`"] m64n128k32 M64n128k32
+    #[doc = "`.m64n136k32`"] m64n136k32 M64n136k32
+    #[doc = "`.m64n144k32`"] m64n144k32 M64n144k32
+    #[doc = "`.m64n152k32`"] m64n152k32 M64n152k32
+    #[doc = "`.m64n160k32`"] m64n160k32 M64n160k32
+    #[doc = "`.m64n168k32`"] m64n168k32 M64n168k32
+    #[doc = "`.m64n176k32`"] m64n176k32 M64n176k32
+    #[doc = "`.m64n184k32`"] m64n184k32 M64n184k32
+    #[doc = "`.m64n192k32`"] m64n192k32 M64n192k32
+    #[doc = "`.m64n200k32`"] m64n200k32 M64n200k32
+    #[doc = "`.m64n208k32`"] m64n208k32 M64n208k32
+    #[doc = "`.m64n216k32`"] m64n216k32 M64n216k32
+    #[doc = "`.m64n224k32`"] m64n224k32 M64n224k32
+    #[doc = "`.m64n232k32`"] m64n232k32 M64n232k32
+    #[doc = "`.m64n240k32`"] m64n240k32 M64n240k32
+    #[doc = "`.m64n248k32`"] m64n248k32 M64n248k32
+    #[doc = "`.m64n256k32`"] m64n256k32 M64n256k32
+    #[doc = "`.m64n8k64`"] m64n8k64 M64n8k64
+    #[doc = "`.m64n16k64`"] m64n16k64 M64n16k64
+    #[doc = "`.m64n24k64`"] m64n24k64 M64n24k64
+    #[doc = "`.m64n32k64`"] m64n32k64 M64n32k64
+    #[doc = "`.m64n40k64`"] m64n40k64 M64n40k64
+    #[doc = "`.m64n48k64`"] m64n48k64 M64n48k64
+    #[doc = "`.m64n56k64`"] m64n56k64 M64n56k64
+    #[doc = "`.m64n64k64`"] m64n64k64 M64n64k64
+    #[doc = "`.m64n72k64`"] m64n72k64 M64n72k64
+    #[doc = "`.m64n80k64`"] m64n80k64 M64n80k64
+    #[doc = "`.m64n88k64`"] m64n88k64 M64n88k64
+    #[doc = "`.m64n96k64`"] m64n96k64 M64n96k64
+    #[doc = "`.m64n104k64`"] m64n104k64 M64n104k64
+    #[doc = "`.m64n112k64`"] m64n112k64 M64n112k64
+    #[doc = "`.m64n120k64`"] m64n120k64 M64n120k64
+    #[doc = "`.m64n128k64`"] m64n128k64 M64n128k64
+    #[doc = "`.m64n136k64`"] m64n136k64 M64n136k64
+    #[doc = "`.m64n144k64`"] m64n144k64 M64n144k64
+    #[doc = "`.m64n152k64`"] m64n152k64 M64n152k64
+    #[doc = "`.m64n160k64`"] m64n160k64 M64n160k64
+    #[doc = "`.m64n168k64`"] m64n168k64 M64n168k64
+    #[doc = "`.m64n176k64`"] m64n176k64 M64n176k64
+    #[doc = "`.m64n184k64`"] m64n184k64 M64n184k64
+    #[doc = "`.m64n192k64`"] m64n192k64 M64n192k64
+    #[doc = "`.m64n200k64`"] m64n200k64 M64n200k64
+    #[doc = "`.m64n208k64`"] m64n208k64 M64n208k64
+    #[doc = "`.m64n216k64`"] m64n216k64 M64n216k64
+    #[doc = "`.m64n224k64`"] m64n224k64 M64n224k64
+    #[doc = "`.m64n232k64`"] m64n232k64 M64n232k64
+    #[doc = "`.m64n240k64`"] m64n240k64 M64n240k64
+    #[doc = "`.m64n248k64`"] m64n248k64 M64n248k64
+    #[doc = "`.m64n256k64`"] m64n256k64 M64n256k64
+    #[doc = "`.m64n8k256`"] m64n8k256 M64n8k256
+    #[doc = "`.m64n24k256`"] m64n24k256 M64n24k256
+    #[doc = "`.m64n16k256`"] m64n16k256 M64n16k256
+    #[doc = "`.m64n32k256`"] m64n32k256 M64n32k256
+    #[doc = "`.m64n48k256`"] m64n48k256 M64n48k256
+    #[doc = "`.m64n64k256`"] m64n64k256 M64n64k256
+    #[doc = "`.m64n80k256`"] m64n80k256 M64n80k256
+    #[doc = "`.m64n96k256`"] m64n96k256 M64n96k256
+    #[doc = "`.m64n112k256`"] m64n112k256 M64n112k256
+    #[doc = "`.m64n128k256`"] m64n128k256 M64n128k256
+    #[doc = "`.m64n144k256`"] m64n144k256 M64n144k256
+    #[doc = "`.m64n160k256`"] m64n160k256 M64n160k256
+    #[doc = "`.m64n176k256`"] m64n176k256 M64n176k256
+    #[doc = "`.m64n192k256`"] m64n192k256 M64n192k256
+    #[doc = "`.m64n208k256`"] m64n208k256 M64n208k256
+    #[doc = "`.m64n224k256`"] m64n224k256 M64n224k256
+    #[doc = "`.m64n240k256`"] m64n240k256 M64n240k256
+    #[doc = "`.m64n256k256`"] m64n256k256 M64n256k256
+    #[doc = "`.16x64b`"] d16x64b D16x64b
+    #[doc = "`.16x128b`"] d16x128b D16x128b
+    #[doc = "`.16x256b`"] d16x256b D16x256b
+    #[doc = "`.32x32b`"] d32x32b D32x32b
+    #[doc = "`.16x32bx2`"] d16x32bx2 D16x32bx2
+    #[doc = "`.128x256b`"] d128x256b D128x256b
+    #[doc = "`.4x256b`"] d4x256b D4x256b
+    #[doc = "`.128x128b`"] d128x128b D128x128b
+    #[doc = "`.64x128b`"] d64x128b D64x128b
+    #[doc = "`.32x128b`"] d32x128b D32x128b
+    #[doc = "`.x1`"] x1 X1
+    #[doc = "`.x2`"] x2 X2
+    #[doc = "`.x4`"] x4 X4
+    #[doc = "`.x8`"] x8 X8
+    #[doc = "`.x16`"] x16 X16
+    #[doc = "`.x32`"] x32 X32
+    #[doc = "`.x64`"] x64 X64
+    #[doc = "`.x128`"] x128 X128
+    #[doc = "`.trans`"] trans Trans
+    #[doc = "`.sp`"] sp Sp
+    #[doc = "`.sp::ordered_metadata`"] sp_ordered_metadata SpOrderedMetadata
+    #[doc = "`.acc::f16`"] acc_f16 AccF16
+    #[doc = "`.acc::f32`"] acc_f32 AccF32
+    #[doc = "`.kind::f16`"] kind_f16 KindF16
+    #[doc = "`.kind::tf32`"] kind_tf32 KindTf32
+    #[doc = "`.kind::f8f6f4`"] kind_f8f6f4 KindF8f6f4
+    #[doc = "`.kind::i8`"] kind_i8 KindI8
+    #[doc = "`.kind::mxf8f6f4`"] kind_mxf8f6f4 KindMxf8f6f4
+    #[doc = "`.kind::mxf4`"] kind_mxf4 KindMxf4
+    #[doc = "`.kind::mxf4nvf4`"] kind_mxf4nvf4 KindMxf4nvf4
+    #[doc = "`.block_scale`"] block_scale BlockScale
+    #[doc = "`.scale_vec::1X`"] scale_vec_1x ScaleVec1X
+    #[doc = "`.scale_vec::2X`"] scale_vec_2x ScaleVec2X
+    #[doc = "`.scale_vec::4X`"] scale_vec_4x ScaleVec4X
+    #[doc = "`.block16`"] block16 Block16
+    #[doc = "`.block32`"] block32 Block32
+    #[doc = "`.cta_group::1`"] cta_group_1 CtaGroup1
+    #[doc = "`.cta_group::2`"] cta_group_2 CtaGroup2
+    #[doc = "`.collector::a::fill`"] collector_a_fill CollectorAFill
+    #[doc = "`.collector::a::use`"] collector_a_use CollectorAUse
+    #[doc = "`.collector::a::lastuse`"] collector_a_lastuse CollectorALastuse
+    #[doc = "`.collector::a::discard`"] collector_a_discard CollectorADiscard
+    #[doc = "`.collector::b0::fill`"] collector_b0_fill CollectorB0Fill
+    #[doc = "`.collector::b1::fill`"] collector_b1_fill CollectorB1Fill
+    #[doc = "`.collector::b2::fill`"] collector_b2_fill CollectorB2Fill
+    #[doc = "`.collector::b3::fill`"] collector_b3_fill CollectorB3Fill
+    #[doc = "`.collector::b0::use`"] collector_b0_use CollectorB0Use
+    #[doc = "`.collector::b1::use`"] collector_b1_use CollectorB1Use
+    #[doc = "`.collector::b2::use`"] collector_b2_use CollectorB2Use
+    #[doc = "`.collector::b3::use`"] collector_b3_use CollectorB3Use
+    #[doc = "`.collector::b0::lastuse`"] collector_b0_lastuse CollectorB0Lastuse
+    #[doc = "`.collector::b1::lastuse`"] collector_b1_lastuse CollectorB1Lastuse
+    #[doc = "`.collector::b2::lastuse`"] collector_b2_lastuse CollectorB2Lastuse
+    #[doc = "`.collector::b3::lastuse`"] collector_b3_lastuse CollectorB3Lastuse
+    #[doc = "`.collector::b0::discard`"] collector_b0_discard CollectorB0Discard
+    #[doc = "`.collector::b1::discard`"] collector_b1_discard CollectorB1Discard
+    #[doc = "`.collector::b2::discard`"] collector_b2_discard CollectorB2Discard
+    #[doc = "`.collector::b3::discard`"] collector_b3_discard CollectorB3Discard
+    #[doc = "`.ashift`"] ashift Ashift
+    #[doc = "`.pack::16b`"] pack_16b Pack16b
+    #[doc = "`.unpack::16b`"] unpack_16b Unpack16b
+    #[doc = "`.mbarrier::complete_tx::bytes`"] mbarrier_complete_tx_bytes MbarrierCompleteTxBytes
+    #[doc = "`.mbarrier::arrive::one`"] mbarrier_arrive_one MbarrierArriveOne
+    #[doc = "`.bulk_group`"] bulk_group BulkGroup
+    #[doc = "`.multicast::cluster`"] multicast_cluster MulticastCluster
+    #[doc = "`.multicast::cluster::all`"] multicast_cluster_all MulticastClusterAll
+    #[doc = "`.warpx2::02_13`"] warpx2_02_13 Warpx2_02_13
+    #[doc = "`.warpx2::01_23`"] warpx2_01_23 Warpx2_01_23
+    #[doc = "`.warpx4`"] warpx4 Warpx4
+    #[doc = "`.cp_mask`"] cp_mask CpMask
+    #[doc = "`.ignore_oob`"] ignore_oob IgnoreOob
+    #[doc = "`.1d`"] d1d D1d
+    #[doc = "`.2d`"] d2d D2d
+    #[doc = "`.3d`"] d3d D3d
+    #[doc = "`.4d`"] d4d D4d
+    #[doc = "`.5d`"] d5d D5d
+    #[doc = "`.a1d`"] a1d A1d
+    #[doc = "`.a2d`"] a2d A2d
+    #[doc = "`.cube`"] cube Cube
+    #[doc = "`.acube`"] acube Acube
+    #[doc = "`.2dms`"] d2dms D2dms
+    #[doc = "`.a2dms`"] a2dms A2dms
+    #[doc = "`.tile`"] tile Tile
+    #[doc = "`.tile::gather4`"] tile_gather4 TileGather4
+    #[doc = "`.tile::scatter4`"] tile_scatter4 TileScatter4
+    #[doc = "`.im2col`"] im2col Im2col
+    #[doc = "`.im2col::w`"] im2col_w Im2colW
+    #[doc = "`.im2col::w::128`"] im2col_w_128 Im2colW128
+    #[doc = "`.im2col_no_offs`"] im2col_no_offs Im2colNoOffs
+    #[doc = "`.r`"] r R
+    #[doc = "`.g`"] g G
+    #[doc = "`.b`"] b B
+    #[doc = "`.a`"] a A
+    #[doc = "`.width`"] width Width
+    #[doc = "`.height`"] height Height
+    #[doc = "`.depth`"] depth Depth
+    #[doc = "`.channel_data_type`"] channel_data_type ChannelDataType
+    #[doc = "`.channel_order`"] channel_order ChannelOrder
+    #[doc = "`.normalized_coords`"] normalized_coords NormalizedCoords
+    #[doc = "`.array_size`"] array_size ArraySize
+    #[doc = "`.num_mipmap_levels`"] num_mipmap_levels NumMipmapLevels
+    #[doc = "`.num_samples`"] num_samples NumSamples
+    #[doc = "`.memory_layout`"] memory_layout MemoryLayout
+    #[doc = "`.force_unnormalized_coords`"] force_unnormalized_coords ForceUnnormalizedCoords
+    #[doc = "`.filter_mode`"] filter_mode FilterMode
+    #[doc = "`.addr_mode_0`"] addr_mode_0 AddrMode0
+    #[doc = "`.addr_mode_1`"] addr_mode_1 AddrMode1
+    #[doc = "`.addr_mode_2`"] addr_mode_2 AddrMode2
+    #[doc = "`.clamp`"] clamp Clamp
+    #[doc = "`.wrap`"] wrap Wrap
+    #[doc = "`.zero`"] zero Zero
+    #[doc = "`.trap`"] trap Trap
+    #[doc = "`.up`"] up Up
+    #[doc = "`.down`"] down Down
+    #[doc = "`.bfly`"] bfly Bfly
+    #[doc = "`.idx`"] idx Idx
+    #[doc = "`.all`"] all All
+    #[doc = "`.any`"] any Any
+    #[doc = "`.ballot`"] ballot Ballot
+    #[doc = "`.f4e`"] f4e F4e
+    #[doc = "`.b4e`"] b4e B4e
+    #[doc = "`.rc8`"] rc8 Rc8
+    #[doc = "`.ecl`"] ecl Ecl
+    #[doc = "`.ecr`"] ecr Ecr
+    #[doc = "`.rc16`"] rc16 Rc16
+    #[doc = "`.shiftamt`"] shiftamt Shiftamt
+    #[doc = "`.shr7`"] shr7 Shr7
+    #[doc = "`.shr15`"] shr15 Shr15
+    #[doc = "`.po`"] po Po
+    #[doc = "`.h0`"] h0 H0
+    #[doc = "`.h1`"] h1 H1
+    #[doc = "`.h00`"] h00 H00
+    #[doc = "`.h01`"] h01 H01
+    #[doc = "`.h02`"] h02 H02
+    #[doc = "`.h03`"] h03 H03
+    #[doc = "`.h10`"] h10 H10
+    #[doc = "`.h11`"] h11 H11
+    #[doc = "`.h12`"] h12 H12
+    #[doc = "`.h13`"] h13 H13
+    #[doc = "`.h20`"] h20 H20
+    #[doc = "`.h21`"] h21 H21
+    #[doc = "`.h22`"] h22 H22
+    #[doc = "`.h23`"] h23 H23
+    #[doc = "`.h30`"] h30 H30
+    #[doc = "`.h31`"] h31 H31
+    #[doc = "`.h32`"] h32 H32
+    #[doc = "`.h33`"] h33 H33
+    #[doc = "`.b0`"] b0 B0
+    #[doc = "`.b10`"] b10 B10
+    #[doc = "`.b2`"] b2 B2
+    #[doc = "`.b20`"] b20 B20
+    #[doc = "`.b21`"] b21 B21
+    #[doc = "`.b210`"] b210 B210
+    #[doc = "`.b3`"] b3 B3
+    #[doc = "`.b30`"] b30 B30
+    #[doc = "`.b31`"] b31 B31
+    #[doc = "`.b310`"] b310 B310
+    #[doc = "`.b320`"] b320 B320
+    #[doc = "`.b321`"] b321 B321
+    #[doc = "`.b3210`"] b3210 B3210
+    #[doc = "`.sync`"] sync Sync
+    #[doc = "`.aligned`"] aligned Aligned
+    #[doc = "`.uni`"] uni Uni
+    #[doc = "`.alias`"] alias Alias
+    #[doc = "`.async`"] async_ Async
+    #[doc = "`.async::generic`"] async_generic AsyncGeneric
+    #[doc = "`.tensormap::generic`"] tensormap_generic TensormapGeneric
+    #[doc = "`.tensormap`"] tensormap Tensormap
+    #[doc = "`.sync_restrict::shared::cta`"] sync_restrict_shared_cta SyncRestrictSharedCta
+    #[doc = "`.sync_restrict::shared::cluster`"] sync_restrict_shared_cluster SyncRestrictSharedCluster
+    #[doc = "`.mbarrier_init`"] mbarrier_init MbarrierInit
+    #[doc = "`.global_address`"] global_address GlobalAddress
+    #[doc = "`.rank`"] rank Rank
+    #[doc = "`.box_dim`"] box_dim BoxDim
+    #[doc = "`.global_dim`"] global_dim GlobalDim
+    #[doc = "`.global_stride`"] global_stride GlobalStride
+    #[doc = "`.element_stride`"] element_stride ElementStride
+    #[doc = "`.elemtype`"] elemtype Elemtype
+    #[doc = "`.interleave_layout`"] interleave_layout InterleaveLayout
+    #[doc = "`.swizzle_mode`"] swizzle_mode SwizzleMode
+    #[doc = "`.swizzle_atomicity`"] swizzle_atomicity SwizzleAtomicity
+    #[doc = "`.fill_mode`"] fill_mode FillMode
+    #[doc = "`.noinc`"] noinc Noinc
+    #[doc = "`.noComplete`"] nocomplete NoComplete
+    #[doc = "`.launch_dependents`"] launch_dependents LaunchDependents
+    #[doc = "`.wait`"] wait Wait
+    #[doc = "`.read`"] read Read
+    #[doc = "`.scaled::n2::ue8m0`"] scaled_n2_ue8m0 ScaledN2Ue8m0
+    #[doc = "`.arrive`"] arrive Arrive
+    #[doc = "`.arrive_drop`"] arrive_drop ArriveDrop
+    #[doc = "`.alloc`"] alloc Alloc
+    #[doc = "`.base`"] base Base
+    #[doc = "`.bulk`"] bulk Bulk
+    #[doc = "`.c`"] c C
+    #[doc = "`.commit`"] commit Commit
+    #[doc = "`.commit_group`"] commit_group CommitGroup
+    #[doc = "`.complete_tx`"] complete_tx CompleteTx
+    #[doc = "`.cp`"] cp Cp
+    #[doc = "`.cp_fenceproxy`"] cp_fenceproxy CpFenceproxy
+    #[doc = "`.cvt`"] cvt Cvt
+    #[doc = "`.d`"] d D
+    #[doc = "`.dealloc`"] dealloc Dealloc
+    #[doc = "`.expect_tx`"] expect_tx ExpectTx
+    #[doc = "`.fence`"] fence Fence
+    #[doc = "`.fence::after_thread_sync`"] fence_after_thread_sync FenceAfterThreadSync
+    #[doc = "`.fence::before_thread_sync`"] fence_before_thread_sync FenceBeforeThreadSync
+    #[doc = "`.fractional`"] fractional Fractional
+    #[doc = "`.get_first_ctaid`"] get_first_ctaid GetFirstCtaid
+    #[doc = "`.get_first_ctaid::x`"] get_first_ctaid_x GetFirstCtaidX
+    #[doc = "`.get_first_ctaid::y`"] get_first_ctaid_y GetFirstCtaidY
+    #[doc = "`.get_first_ctaid::z`"] get_first_ctaid_z GetFirstCtaidZ
+    #[doc = "`.grad`"] grad Grad
+    #[doc = "`.init`"] init Init
+    #[doc = "`.inval`"] inval Inval
+    #[doc = "`.is_canceled`"] is_canceled IsCanceled
+    #[doc = "`.l`"] l L
+    #[doc = "`.ld`"] ld Ld
+    #[doc = "`.ld_reduce`"] ld_reduce LdReduce
+    #[doc = "`.level`"] level Level
+    #[doc = "`.load`"] load Load
+    #[doc = "`.mask`"] mask Mask
+    #[doc = "`.mbarrier`"] mbarrier Mbarrier
+    #[doc = "`.mma`"] mma Mma
+    #[doc = "`.mma_async`"] mma_async MmaAsync
+    #[doc = "`.p`"] p P
+    #[doc = "`.pack`"] pack Pack
+    #[doc = "`.parity`"] parity Parity
+    #[doc = "`.pending_count`"] pending_count PendingCount
+    #[doc = "`.prefetch`"] prefetch Prefetch
+    #[doc = "`.proxy`"] proxy Proxy
+    #[doc = "`.query_cancel`"] query_cancel QueryCancel
+    #[doc = "`.range`"] range Range
+    #[doc = "`.red`"] red Red
+    #[doc = "`.reduce`"] reduce Reduce
+    #[doc = "`.relinquish_alloc_permit`"] relinquish_alloc_permit RelinquishAllocPermit
+    #[doc = "`.replace`"] replace Replace
+    #[doc = "`.shift`"] shift Shift
+    #[doc = "`.st`"] st St
+    #[doc = "`.store`"] store Store
+    #[doc = "`.tensor`"] tensor Tensor
+    #[doc = "`.test_wait`"] test_wait TestWait
+    #[doc = "`.to`"] to To
+    #[doc = "`.try_cancel`"] try_cancel TryCancel
+    #[doc = "`.try_wait`"] try_wait TryWait
+    #[doc = "`.wait::ld`"] wait_ld WaitLd
+    #[doc = "`.wait::st`"] wait_st WaitSt
+    #[doc = "`.wait_all`"] wait_all WaitAll
+    #[doc = "`.wait_group`"] wait_group WaitGroup
+    #[doc = "`.warp`"] warp Warp
+    #[doc = "`.ws`"] ws Ws
+    #[doc = "`.const`"] const_ Const
+    #[doc = "`.global`"] global Global
+    #[doc = "`.local`"] local Local
+    #[doc = "`.param`"] param Param
+    #[doc = "`.param::entry`"] param_entry ParamEntry
+    #[doc = "`.param::func`"] param_func ParamFunc
+    #[doc = "`.shared`"] shared Shared
+    #[doc = "`.shared::cta`"] shared_cta SharedCta
+    #[doc = "`.shared::cluster`"] shared_cluster SharedCluster
 }

@@ -4,124 +4,64 @@
 use crate::statement::prelude::*;
 
 crate::statement::types! {
-/// `.s8`
-s8 of_s8 S8
-/// `.s16`
-s16 of_s16 S16
-/// `.s32`
-s32 of_s32 S32
-/// `.s64`
-s64 of_s64 S64
-/// `.u8`
-u8 of_u8 U8
-/// `.u16`
-u16 of_u16 U16
-/// `.u32`
-u32 of_u32 U32
-/// `.u64`
-u64 of_u64 U64
-/// `.f16`
-f16 of_f16 F16
-/// `.f16x2`
-f16x2 of_f16x2 F16x2
-/// `.f32`
-f32 of_f32 F32
-/// `.f64`
-f64 of_f64 F64
-/// `.b8`
-b8 of_b8 B8
-/// `.b16`
-b16 of_b16 B16
-/// `.b32`
-b32 of_b32 B32
-/// `.b64`
-b64 of_b64 B64
-/// `.b128`
-b128 of_b128 B128
-/// `.pred`
-pred of_pred Pred
-/// `.bf16`
-bf16 of_bf16 Bf16
-/// `.tf32`
-tf32 of_tf32 Tf32
-/// `.e4m3`
-e4m3 of_e4m3 E4m3
-/// `.e5m2`
-e5m2 of_e5m2 E5m2
-/// `.e2m1`
-e2m1 of_e2m1 E2m1
-/// `.e2m3`
-e2m3 of_e2m3 E2m3
-/// `.e3m2`
-e3m2 of_e3m2 E3m2
-/// `.ue8m0`
-ue8m0 of_ue8m0 Ue8m0
-/// `.ue4m3`
-ue4m3 of_ue4m3 Ue4m3
-/// `.s2f6`
-s2f6 of_s2f6 S2f6
-/// `.f32x2`
-f32x2 of_f32x2 F32x2
-/// `.bf16x2`
-bf16x2 of_bf16x2 Bf16x2
-/// `.e4m3x2`
-e4m3x2 of_e4m3x2 E4m3x2
-/// `.e5m2x2`
-e5m2x2 of_e5m2x2 E5m2x2
-/// `.e2m3x2`
-e2m3x2 of_e2m3x2 E2m3x2
-/// `.e3m2x2`
-e3m2x2 of_e3m2x2 E3m2x2
-/// `.ue8m0x2`
-ue8m0x2 of_ue8m0x2 Ue8m0x2
-/// `.s2f6x2`
-s2f6x2 of_s2f6x2 S2f6x2
-/// `.e2m1x2`
-e2m1x2 of_e2m1x2 E2m1x2
-/// `.e4m3x4`
-e4m3x4 of_e4m3x4 E4m3x4
-/// `.e5m2x4`
-e5m2x4 of_e5m2x4 E5m2x4
-/// `.e2m3x4`
-e2m3x4 of_e2m3x4 E2m3x4
-/// `.e3m2x4`
-e3m2x4 of_e3m2x4 E3m2x4
-/// `.e2m1x4`
-e2m1x4 of_e2m1x4 E2m1x4
-/// `.u16x2`
-u16x2 of_u16x2 U16x2
-/// `.s16x2`
-s16x2 of_s16x2 S16x2
-/// `.u8x4`
-u8x4 of_u8x4 U8x4
-/// `.s8x4`
-s8x4 of_s8x4 S8x4
-/// `.b1`
-b1 of_b1 B1
-/// `.u2`
-u2 of_u2 U2
-/// `.s2`
-s2 of_s2 S2
-/// `.u4`
-u4 of_u4 U4
-/// `.s4`
-s4 of_s4 S4
-/// `.texref`
-texref of_texref Texref
-/// `.samplerref`
-samplerref of_samplerref Samplerref
-/// `.surfref`
-surfref of_surfref Surfref
-/// `.b4x16`
-b4x16 of_b4x16 B4x16
-/// `.b4x16_p64`
-b4x16_p64 of_b4x16_p64 B4x16P64
-/// `.b6x16_p32`
-b6x16_p32 of_b6x16_p32 B6x16P32
-/// `.b6p2x16`
-b6p2x16 of_b6p2x16 B6p2x16
-/// `.b8x16`
-b8x16 of_b8x16 B8x16
-/// `.b1024`
-b1024 of_b1024 B1024
+    #[doc = "`.s8`"] s8 of_s8 S8
+    #[doc = "`.s16`"] s16 of_s16 S16
+    #[doc = "`.s32`"] s32 of_s32 S32
+    #[doc = "`.s64`"] s64 of_s64 S64
+    #[doc = "`.u8`"] u8 of_u8 U8
+    #[doc = "`.u16`"] u16 of_u16 U16
+    #[doc = "`.u32`"] u32 of_u32 U32
+    #[doc = "`.u64`"] u64 of_u64 U64
+    #[doc = "`.f16`"] f16 of_f16 F16
+    #[doc = "`.f16x2`"] f16x2 of_f16x2 F16x2
+    #[doc = "`.f32`"] f32 of_f32 F32
+    #[doc = "`.f64`"] f64 of_f64 F64
+    #[doc = "`.b8`"] b8 of_b8 B8
+    #[doc = "`.b16`"] b16 of_b16 B16
+    #[doc = "`.b32`"] b32 of_b32 B32
+    #[doc = "`.b64`"] b64 of_b64 B64
+    #[doc = "`.b128`"] b128 of_b128 B128
+    #[doc = "`.pred`"] pred of_pred Pred
+    #[doc = "`.bf16`"] bf16 of_bf16 Bf16
+    #[doc = "`.tf32`"] tf32 of_tf32 Tf32
+    #[doc = "`.e4m3`"] e4m3 of_e4m3 E4m3
+    #[doc = "`.e5m2`"] e5m2 of_e5m2 E5m2
+    #[doc = "`.e2m1`"] e2m1 of_e2m1 E2m1
+    #[doc = "`.e2m3`"] e2m3 of_e2m3 E2m3
+    #[doc = "`.e3m2`"] e3m2 of_e3m2 E3m2
+    #[doc = "`.ue8m0`"] ue8m0 of_ue8m0 Ue8m0
+    #[doc = "`.ue4m3`"] ue4m3 of_ue4m3 Ue4m3
+    #[doc = "`.s2f6`"] s2f6 of_s2f6 S2f6
+    #[doc = "`.f32x2`"] f32x2 of_f32x2 F32x2
+    #[doc = "`.bf16x2`"] bf16x2 of_bf16x2 Bf16x2
+    #[doc = "`.e4m3x2`"] e4m3x2 of_e4m3x2 E4m3x2
+    #[doc = "`.e5m2x2`"] e5m2x2 of_e5m2x2 E5m2x2
+    #[doc = "`.e2m3x2`"] e2m3x2 of_e2m3x2 E2m3x2
+    #[doc = "`.e3m2x2`"] e3m2x2 of_e3m2x2 E3m2x2
+    #[doc = "`.ue8m0x2`"] ue8m0x2 of_ue8m0x2 Ue8m0x2
+    #[doc = "`.s2f6x2`"] s2f6x2 of_s2f6x2 S2f6x2
+    #[doc = "`.e2m1x2`"] e2m1x2 of_e2m1x2 E2m1x2
+    #[doc = "`.e4m3x4`"] e4m3x4 of_e4m3x4 E4m3x4
+    #[doc = "`.e5m2x4`"] e5m2x4 of_e5m2x4 E5m2x4
+    #[doc = "`.e2m3x4`"] e2m3x4 of_e2m3x4 E2m3x4
+    #[doc = "`.e3m2x4`"] e3m2x4 of_e3m2x4 E3m2x4
+    #[doc = "`.e2m1x4`"] e2m1x4 of_e2m1x4 E2m1x4
+    #[doc = "`.u16x2`"] u16x2 of_u16x2 U16x2
+    #[doc = "`.s16x2`"] s16x2 of_s16x2 S16x2
+    #[doc = "`.u8x4`"] u8x4 of_u8x4 U8x4
+    #[doc = "`.s8x4`"] s8x4 of_s8x4 S8x4
+    #[doc = "`.b1`"] b1 of_b1 B1
+    #[doc = "`.u2`"] u2 of_u2 U2
+    #[doc = "`.s2`"] s2 of_s2 S2
+    #[doc = "`.u4`"] u4 of_u4 U4
+    #[doc = "`.s4`"] s4 of_s4 S4
+    #[doc = "`.texref`"] texref of_texref Texref
+    #[doc = "`.samplerref`"] samplerref of_samplerref Samplerref
+    #[doc = "`.surfref`"] surfref of_surfref Surfref
+    #[doc = "`.b4x16`"] b4x16 of_b4x16 B4x16
+    #[doc = "`.b4x16_p64`"] b4x16_p64 of_b4x16_p64 B4x16P64
+    #[doc = "`.b6x16_p32`"] b6x16_p32 of_b6x16_p32 B6x16P32
+    #[doc = "`.b6p2x16`"] b6p2x16 of_b6p2x16 B6p2x16
+    #[doc = "`.b8x16`"] b8x16 of_b8x16 B8x16
+    #[doc = "`.b1024`"] b1024 of_b1024 B1024
 }

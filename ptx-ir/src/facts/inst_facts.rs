@@ -180,7 +180,7 @@ impl FormFacts {
             self.parts.push(Part {
                 operand: index as u8,
                 written: written as u8,
-                inside: match operand.within {
+                inside: match operand.nesting {
                     Nesting::Bracket(_) | Nesting::Vector(_) => OperandPart::Part(part),
                     Nesting::Pair => OperandPart::Half(1),
                     Nesting::Whole => OperandPart::Half(0),
@@ -292,14 +292,15 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
     // Through a generic address, be it that of a parameter or a constant, which the assembler does not check.
     let of_map = marks.contains(Marks::TENSORMAP) && operand.access == Access::Read;
     match operand.spaces {
-        Spaces::Words(&[Modifier::Global], _) if of_map => Space::Generic,
+        Spaces::OneOf(&[Modifier::Global]) | Spaces::GenericOr(&[Modifier::Global]) if of_map => Space::Generic,
         Spaces::Slot(slot) => {
             let word = selection.word(ptx_isa::ModifierSource::Slot(slot));
             let space = word.and_then(|w| w.state_space());
             space.map_or(Space::Generic, Space::State)
         }
-        Spaces::Words(words, generic) => {
-            let within = words.iter().filter_map(|w| w.state_space());
+        Spaces::OneOf(list) | Spaces::GenericOr(list) => {
+            let generic = matches!(operand.spaces, Spaces::GenericOr(_));
+            let within = list.iter().filter_map(|w| w.state_space());
             let base = within.clone().next();
             // The window that is written is nearer than the one the assembler checks.
             let written = written_space(selection, |s| base.is_none_or(|b| b.base() == s.base()));

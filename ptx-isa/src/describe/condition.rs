@@ -151,7 +151,7 @@ impl Clause<'_> {
             OperandTest::Variable => "a variable",
             OperandTest::SpecialRegister => "a special register",
             OperandTest::Function => "a function",
-            OperandTest::Sink => "_",
+            OperandTest::Discard => "_",
             OperandTest::Negated => "negated",
             OperandTest::Inverted => "inverted",
             OperandTest::Pair => "a pair",

@@ -2,8 +2,8 @@
 
 use core::fmt::{self, Arguments, Display, Write};
 
-use super::{alternatives, effect, operand, rule};
-use crate::{Availability, Cond, Form, RuleKind, Slot, SlotAssignment};
+use super::{alternatives, effect, floors, operand, rule};
+use crate::{Cond, Form, RuleKind, Slot, SlotAssignment};
 
 /// What a line is about.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,19 +63,15 @@ pub fn each_fact(
         put(Topic::Operands, format_args!("`{}`: {text}", each.name))?;
     }
     let possible = |when: &Cond| chosen.and_then(|c| when.decide(c)) != Some(false);
-    for (index, each) in form.rules().iter().enumerate() {
+    if !form.since().is_empty() {
+        put(Topic::Since, format_args!("{}", floors(form.since())))?;
+    }
+    for each in form.rules() {
         let (topic, matters) = match &each.kind {
-            RuleKind::RequiresTarget(Cond::Always, floors) => {
-                (Topic::Since, !is_implied(form, index, floors))
-            }
             RuleKind::RequiresTarget(when, _)
             | RuleKind::RemovedIn(when, _)
             | RuleKind::Deprecated(when, ..) => (Topic::Since, possible(when)),
             RuleKind::Require(when, _) | RuleKind::Deny(when) => (Topic::Rules, possible(when)),
-            RuleKind::Default(slot, _, when) => {
-                let filled = chosen.is_some_and(|c| c.is_filled(usize::from(*slot)));
-                (Topic::Rules, !filled && possible(when))
-            }
             _ => (Topic::Rules, true),
         };
         if matters {
@@ -92,26 +88,6 @@ pub fn each_fact(
         put(Topic::Differs, format_args!("{text}"))?;
     }
     Ok(())
-}
-
-/// Whether another rule without a condition asks for as much, or an earlier one for the same.
-fn is_implied(form: &Form, index: usize, floors: &[Availability]) -> bool {
-    let implies = |by: &[Availability], floors: &[Availability]| {
-        by.iter().all(|a| {
-            let weaker =
-                |b: &&Availability| b.version <= a.version && b.targets.and(a.targets) == a.targets;
-            floors.iter().any(|b| weaker(&b))
-        })
-    };
-    form.rules()
-        .iter()
-        .enumerate()
-        .any(|(i, rule)| match rule.kind {
-            RuleKind::RequiresTarget(Cond::Always, by) if i != index => {
-                implies(by, floors) && (i < index || !implies(floors, by))
-            }
-            _ => false,
-        })
 }
 
 /// What the absence of a slot means, and what it holds.

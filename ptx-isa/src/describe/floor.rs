@@ -3,10 +3,10 @@
 use core::fmt::Display;
 
 use super::Phrases;
-use crate::Availability;
+use crate::Since;
 
 /// One version with its targets.
-pub fn floor(floor: &Availability) -> impl Display {
+pub fn floor(floor: &Since) -> impl Display {
     super::from_fn(move |f| {
         write!(f, "PTX {}", floor.version)?;
         if floor.text.is_empty() {
@@ -28,7 +28,7 @@ pub fn floor(floor: &Availability) -> impl Display {
 }
 
 /// Versions with their targets of which one suffices.
-pub fn floors(floors: &[Availability]) -> impl Display {
+pub fn floors(floors: &[Since]) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, "; or ");
         for each in floors {

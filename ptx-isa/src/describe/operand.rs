@@ -3,6 +3,7 @@
 use core::fmt::{self, Display};
 
 use super::{Phrases, condition, operand_name, slot_name, words};
+use crate::generated::marks::PHRASES;
 use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Size, Spaces, TypeExpr};
 
 /// Everything about an operand: its role, its type, and what else may be said.
@@ -62,54 +63,13 @@ pub fn details(form: &Form, operand: &Operand) -> impl Display {
     })
 }
 
-/// Marks that say something by themselves. That a constant is refused is said apart.
-const MARKS: &[(Marks, &str)] = &[
-    (Marks::SINK, "or _"),
-    (Marks::SINK_ONLY, "only _"),
-    (Marks::NOT, "may be inverted with !"),
-    (Marks::NEG, "may be negated with -"),
-    (Marks::WIDEN, "the register may be wider"),
-    (Marks::LANES, "a byte or half word may be selected"),
-    (Marks::HALVES, "two half words may be selected"),
-    (Marks::BYTES, "four bytes may be selected"),
-    (Marks::UNIFIED, "may carry .unified"),
-    (Marks::PAIR, "may be a pair"),
-    (Marks::TMEM, "in tensor memory"),
-    (Marks::MBARRIER, "an mbarrier object"),
-    (Marks::TENSORMAP, "a tensor map"),
-    (Marks::DESCRIPTOR, "a descriptor"),
-    (Marks::MULTIMEM, "a multimem address"),
-    (Marks::TEXTURE, "a texture"),
-    (Marks::SAMPLER, "a sampler"),
-    (Marks::SURFACE, "a surface"),
-    (Marks::BRACED, "in braces even if it is one"),
-    (Marks::TIED, "one register in both places"),
-    (Marks::LONGER, "the vector may be longer"),
-    (Marks::PARTS, "or a vector as wide as the type"),
-    (Marks::BARE, "the brackets may be missing"),
-    (Marks::INDEXED, "or an element of an array"),
-    (Marks::LAX, "a predicate is not refused"),
-    (Marks::EXACT, "elements of the type itself"),
-    (
-        Marks::PLAIN,
-        "no handle, predicate, special register or part of a register",
-    ),
-    (Marks::LONG, "an address of 32 or 64 bits"),
-    (
-        Marks::LONG_GENERIC,
-        "if generic an address of 32 or 64 bits and no handle",
-    ),
-    (Marks::FRACTION, "above 0, at most 1"),
-    (Marks::LAYER, "may begin with the layer, an integer"),
-];
-
 fn each_detail(
     form: &Form,
     operand: &Operand,
     put: &mut dyn FnMut(fmt::Arguments<'_>) -> fmt::Result,
 ) -> fmt::Result {
     match operand.role {
-        Role::Use if operand.marks.contains(Marks::SINK_ONLY) => {}
+        Role::Use if operand.marks.contains(Marks::DISCARD_ONLY) => {}
         Role::Use if operand.marks.contains(Marks::REG) => put(format_args!("register"))?,
         Role::Use => put(format_args!("register or constant"))?,
         _ => {}
@@ -126,7 +86,7 @@ fn each_detail(
     if operand.length != Length::Scalar {
         put(format_args!("{}", length(form, operand.length)))?;
     }
-    for &(mark, text) in MARKS {
+    for &(mark, text) in PHRASES {
         if operand.marks.contains(mark) {
             put(format_args!("{text}"))?;
         }
@@ -134,7 +94,8 @@ fn each_detail(
     match operand.spaces {
         Spaces::Any => {}
         Spaces::Slot(slot) => put(format_args!("in {}", slot_name(form, slot)))?,
-        Spaces::Words(words, generic) => put(format_args!("{}", spaces(words, generic)))?,
+        Spaces::OneOf(list) => put(format_args!("{}", spaces(list, None)))?,
+        Spaces::GenericOr(list) => put(format_args!("{}", spaces(list, Some("generic memory"))))?,
     }
     match operand.size {
         Size::Unknown => {}
@@ -155,16 +116,13 @@ fn each_detail(
     }
 }
 
-fn spaces(list: &[crate::Modifier], generic: bool) -> impl Display {
+fn spaces(list: &[crate::Modifier], generic: Option<&str>) -> impl Display {
     super::from_fn(move |f| {
         f.write_str("in ")?;
         let mut all = Phrases::new(f, " or ");
         list.iter()
             .try_for_each(|word| all.add(format_args!("{word}")))?;
-        if generic {
-            all.add(format_args!("generic memory"))?;
-        }
-        Ok(())
+        generic.map_or(Ok(()), |generic| all.add(format_args!("{generic}")))
     })
 }
 

@@ -2,8 +2,8 @@
 
 use core::fmt::{self, Display, Formatter};
 
-use super::{Phrases, condition, demand, floors, operand_name, slot_name};
-use crate::{Cond, Form, Marks, Rule, RuleKind};
+use super::{condition, demand, floors, operand_name, slot_name};
+use crate::{Cond, Enforcement, Form, Rule, RuleKind};
 
 /// What a rule of the form says.
 pub fn rule(form: &Form, rule: &Rule) -> impl Display {
@@ -35,31 +35,17 @@ fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
             given(f, form, &when)?;
             write!(f, "deprecated since {}; write {instead}", floors(list))
         }
-        RuleKind::Default(slot, word, when) => {
-            given(f, form, &when)?;
-            write!(f, "without {} it is {word}", slot_name(form, slot))
-        }
-        RuleKind::AtMostOne(operands, mark) => {
-            f.write_str("at most one of ")?;
-            let mut names = Phrases::new(f, ", ");
-            for &operand in operands {
-                names.add(format_args!("{}", operand_name(form, operand)))?;
-            }
-            let done = if mark == Marks::NEG {
-                "negated"
-            } else {
-                "inverted"
-            };
-            write!(f, " may be {done}")
-        }
         RuleKind::Ordered(low, high) => {
             let (low, high) = (operand_name(form, low), operand_name(form, high));
             write!(f, "of two constants {low} must not be larger than {high}")
         }
-        RuleKind::MustAgree(slot, warning) => {
+        RuleKind::MustAgree(slot, enforcement) => {
             let name = slot_name(form, slot);
             write!(f, "all instructions of a kernel have the same {name}")?;
-            f.write_str(if warning { ", else a warning" } else { "" })
+            f.write_str(match enforcement {
+                Enforcement::Error => "",
+                Enforcement::Warning => ", else a warning",
+            })
         }
     }
 }

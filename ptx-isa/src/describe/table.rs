@@ -65,7 +65,7 @@ fn cell<'a>(
                 Some(row) => lengths(f, row.lengths.get(operand).copied().unwrap_or(&[])),
             }
         } else if operand == table.operands.len() {
-            row.map_or(Ok(()), |row| write!(f, "{}", floors(row.floors)))
+            row.map_or(Ok(()), |row| write!(f, "{}", floors(row.since)))
         } else {
             Ok(())
         }
@@ -77,7 +77,7 @@ fn asked(f: &mut fmt::Formatter<'_>, form: &Form, cell: &Cell) -> fmt::Result {
     match *cell {
         Cell::Any => f.write_str("any"),
         Cell::Absent => f.write_str("none"),
-        Cell::Words(set) => write!(f, "{}", words(set.as_slice())),
+        Cell::OneOf(set) => write!(f, "{}", words(set.as_slice())),
         Cell::Same(slot) => write!(f, "as {}", slot_name(form, slot)),
     }
 }

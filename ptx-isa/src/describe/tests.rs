@@ -1,6 +1,5 @@
 //! Every part of the table has words, and the words say what the table says.
 
-use std::format;
 use std::string::{String, ToString};
 use std::vec::Vec;
 
@@ -17,6 +16,7 @@ fn lines(form: &Form) -> Vec<String> {
     let mut all = Vec::new();
     all.extend(form.slots().map(|s| alternatives(s).to_string()));
     all.extend(form.operands().iter().map(|o| operand(form, o).to_string()));
+    all.extend((!form.since().is_empty()).then(|| floors(form.since()).to_string()));
     all.extend(form.rules().iter().map(|r| rule(form, r).to_string()));
     all.extend(form.effects().iter().map(|e| effect(form, e).to_string()));
     for table in form.tables() {
@@ -97,7 +97,7 @@ fn long_runs_are_ranges() {
 
 #[test]
 fn negation_reaches_the_clauses() {
-    use crate::{Cond, Modifier, OperandTest};
+    use crate::{Cond, OperandTest};
     let form = forms("brev")[0];
     static GIVEN: Cond = Cond::Operand(1, OperandTest::Immediate);
     static BOTH: Cond = Cond::All(&[Cond::Filled(0), Cond::Not(&GIVEN)]);
@@ -109,10 +109,6 @@ fn negation_reaches_the_clauses() {
         "(.type must be given and a must not be a constant) or it must stand in a kernel"
     );
     let rule_of = |kind| crate::Rule { kind, ptxas: true };
-    let default = rule_of(RuleKind::Default(0, Modifier::U32, GIVEN));
-    let text = rule(form, &default);
-    assert_eq!(
-        format!("{text}"),
-        "if a is a constant: without .type it is .u32 (only the assembler says so)"
-    );
+    let rule_text = rule(form, &rule_of(RuleKind::Require(GIVEN, Cond::Filled(0)))).to_string();
+    assert_eq!(rule_text, "if a is a constant: .type must be given (only the assembler says so)");
 }

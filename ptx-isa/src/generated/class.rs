@@ -3,620 +3,83 @@
 
 use crate::modifier::ClassFacts;
 
-/// What a modifier chooses.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum ModifierClass {
-    /// `rounding`
-    Rounding,
-    /// `precision`
-    Precision,
-    /// `comparison`
-    Comparison,
-    /// `boolean`
-    Boolean,
-    /// `operation`
-    Operation,
-    /// `width`
-    Width,
-    /// `saturation`
-    Saturation,
-    /// `relu`
-    Relu,
-    /// `subnormal`
-    Subnormal,
-    /// `nan`
-    Nan,
-    /// `sign`
-    Sign,
-    /// `out_of_bounds`
-    OutOfBounds,
-    /// `carry`
-    Carry,
-    /// `number`
-    Number,
-    /// `vector`
-    Vector,
-    /// `scope`
-    Scope,
-    /// `order`
-    Order,
-    /// `mmio`
-    Mmio,
-    /// `cache`
-    Cache,
-    /// `coherence`
-    Coherence,
-    /// `cache_level`
-    CacheLevel,
-    /// `eviction`
-    Eviction,
-    /// `cache_hint`
-    CacheHint,
-    /// `prefetch_size`
-    PrefetchSize,
-    /// `layout`
-    Layout,
-    /// `shape`
-    Shape,
-    /// `repeat`
-    Repeat,
-    /// `transpose`
-    Transpose,
-    /// `sparsity`
-    Sparsity,
-    /// `accumulator`
-    Accumulator,
-    /// `kind`
-    Kind,
-    /// `block_scale`
-    BlockScale,
-    /// `scale_vector`
-    ScaleVector,
-    /// `cta_group`
-    CtaGroup,
-    /// `collector`
-    Collector,
-    /// `a_shift`
-    AShift,
-    /// `packing`
-    Packing,
-    /// `completion`
-    Completion,
-    /// `multicast`
-    Multicast,
-    /// `byte_mask`
-    ByteMask,
-    /// `ignore_bytes`
-    IgnoreBytes,
-    /// `dimension`
-    Dimension,
-    /// `load_mode`
-    LoadMode,
-    /// `component`
-    Component,
-    /// `query`
-    Query,
-    /// `clamp`
-    Clamp,
-    /// `shuffle`
-    Shuffle,
-    /// `vote`
-    Vote,
-    /// `permute`
-    Permute,
-    /// `shift_amount`
-    ShiftAmount,
-    /// `scaling`
-    Scaling,
-    /// `plus_one`
-    PlusOne,
-    /// `lane`
-    Lane,
-    /// `convergence`
-    Convergence,
-    /// `proxy_kind`
-    ProxyKind,
-    /// `restriction`
-    Restriction,
-    /// `field`
-    Field,
-    /// `increment`
-    Increment,
-    /// `action`
-    Action,
-    /// `reading`
-    Reading,
-    /// `scaled`
-    Scaled,
-    /// `name`
-    Name,
-    /// `type`
-    Type,
-    /// `format`
-    Format,
-    /// `space`
-    Space,
+keyword_enum! {
+    /// What a modifier selects.
+    pub enum ModifierClass: u8, ClassFacts;
+    Rounding "rounding" ClassFacts { positional: false, meaning: "rounding" },
+    Precision "precision" ClassFacts { positional: false, meaning: "precision of the result" },
+    Comparison "comparison" ClassFacts { positional: false, meaning: "comparison" },
+    Boolean "boolean" ClassFacts { positional: true, meaning: "Boolean operation" },
+    Operation "operation" ClassFacts { positional: false, meaning: "arithmetic operation of an atomic, a reduction or a second step" },
+    Width "width" ClassFacts { positional: false, meaning: "width of the product" },
+    Saturation "saturation" ClassFacts { positional: false, meaning: "saturation" },
+    Relu "relu" ClassFacts { positional: false, meaning: "clamping of negative results to zero" },
+    Subnormal "subnormal" ClassFacts { positional: false, meaning: "flushing of subnormals" },
+    Nan "nan" ClassFacts { positional: false, meaning: "propagation of NaN" },
+    Sign "sign" ClassFacts { positional: false, meaning: "sign of the operands" },
+    OutOfBounds "out_of_bounds" ClassFacts { positional: false, meaning: "clamping of values outside the bounds" },
+    Carry "carry" ClassFacts { positional: false, meaning: "writing of the carry flag" },
+    Number "number" ClassFacts { positional: false, meaning: "property of a floating-point number" },
+    Vector "vector" ClassFacts { positional: false, meaning: "vector length" },
+    Scope "scope" ClassFacts { positional: false, meaning: "scope" },
+    Order "order" ClassFacts { positional: false, meaning: "memory order" },
+    Mmio "mmio" ClassFacts { positional: false, meaning: "memory-mapped input and output" },
+    Cache "cache" ClassFacts { positional: false, meaning: "cache operator" },
+    Coherence "coherence" ClassFacts { positional: false, meaning: "non-coherent read" },
+    CacheLevel "cache_level" ClassFacts { positional: false, meaning: "cache level" },
+    Eviction "eviction" ClassFacts { positional: true, meaning: "eviction priority" },
+    CacheHint "cache_hint" ClassFacts { positional: false, meaning: "cache policy operand" },
+    PrefetchSize "prefetch_size" ClassFacts { positional: false, meaning: "size of the prefetch" },
+    Layout "layout" ClassFacts { positional: true, meaning: "matrix layout" },
+    Shape "shape" ClassFacts { positional: false, meaning: "shape" },
+    Repeat "repeat" ClassFacts { positional: false, meaning: "number of repetitions" },
+    Transpose "transpose" ClassFacts { positional: false, meaning: "transposition" },
+    Sparsity "sparsity" ClassFacts { positional: false, meaning: "sparse operand" },
+    Accumulator "accumulator" ClassFacts { positional: false, meaning: "precision of the accumulation" },
+    Kind "kind" ClassFacts { positional: false, meaning: "kind of the multiplication" },
+    BlockScale "block_scale" ClassFacts { positional: false, meaning: "block scaling" },
+    ScaleVector "scale_vector" ClassFacts { positional: false, meaning: "size of the scale vectors" },
+    CtaGroup "cta_group" ClassFacts { positional: false, meaning: "number of cooperating CTAs" },
+    Collector "collector" ClassFacts { positional: false, meaning: "collector buffer" },
+    AShift "a_shift" ClassFacts { positional: false, meaning: "shift of the rows of A" },
+    Packing "packing" ClassFacts { positional: false, meaning: "packing of 16-bit elements" },
+    Completion "completion" ClassFacts { positional: false, meaning: "completion mechanism" },
+    Multicast "multicast" ClassFacts { positional: false, meaning: "multicast" },
+    ByteMask "byte_mask" ClassFacts { positional: false, meaning: "byte mask operand" },
+    IgnoreBytes "ignore_bytes" ClassFacts { positional: false, meaning: "bytes to ignore at the ends" },
+    Dimension "dimension" ClassFacts { positional: false, meaning: "geometry" },
+    LoadMode "load_mode" ClassFacts { positional: false, meaning: "tensor access mode" },
+    Component "component" ClassFacts { positional: false, meaning: "texture component" },
+    Query "query" ClassFacts { positional: false, meaning: "queried property" },
+    Clamp "clamp" ClassFacts { positional: false, meaning: "treatment of values out of range" },
+    Shuffle "shuffle" ClassFacts { positional: false, meaning: "direction of the shuffle" },
+    Vote "vote" ClassFacts { positional: false, meaning: "kind of the vote" },
+    Permute "permute" ClassFacts { positional: false, meaning: "permutation" },
+    ShiftAmount "shift_amount" ClassFacts { positional: false, meaning: "result as a shift amount" },
+    Scaling "scaling" ClassFacts { positional: false, meaning: "scaling of the video result" },
+    PlusOne "plus_one" ClassFacts { positional: false, meaning: "plus one" },
+    Lane "lane" ClassFacts { positional: false, meaning: "selected bytes or half words of a video operand" },
+    Convergence "convergence" ClassFacts { positional: false, meaning: "synchronisation of the executing threads" },
+    ProxyKind "proxy_kind" ClassFacts { positional: false, meaning: "proxy" },
+    Restriction "restriction" ClassFacts { positional: false, meaning: "restriction of a fence" },
+    Field "field" ClassFacts { positional: false, meaning: "field of a tensor map" },
+    Increment "increment" ClassFacts { positional: false, meaning: "increment of the pending count" },
+    Action "action" ClassFacts { positional: false, meaning: "action" },
+    Reading "reading" ClassFacts { positional: false, meaning: "wait for the reads only" },
+    Scaled "scaled" ClassFacts { positional: false, meaning: "scale factor operand" },
+    Name "name" ClassFacts { positional: true, meaning: "a word of an instruction's name" },
+    Type "type" ClassFacts { positional: true, meaning: "type" },
+    Format "format" ClassFacts { positional: true, meaning: "data format" },
+    Space "space" ClassFacts { positional: true, meaning: "state space" },
 }
-
-words!(ModifierClass, 65);
-
-static VARIANTS: [ModifierClass; 65] = [
-    ModifierClass::Rounding,
-    ModifierClass::Precision,
-    ModifierClass::Comparison,
-    ModifierClass::Boolean,
-    ModifierClass::Operation,
-    ModifierClass::Width,
-    ModifierClass::Saturation,
-    ModifierClass::Relu,
-    ModifierClass::Subnormal,
-    ModifierClass::Nan,
-    ModifierClass::Sign,
-    ModifierClass::OutOfBounds,
-    ModifierClass::Carry,
-    ModifierClass::Number,
-    ModifierClass::Vector,
-    ModifierClass::Scope,
-    ModifierClass::Order,
-    ModifierClass::Mmio,
-    ModifierClass::Cache,
-    ModifierClass::Coherence,
-    ModifierClass::CacheLevel,
-    ModifierClass::Eviction,
-    ModifierClass::CacheHint,
-    ModifierClass::PrefetchSize,
-    ModifierClass::Layout,
-    ModifierClass::Shape,
-    ModifierClass::Repeat,
-    ModifierClass::Transpose,
-    ModifierClass::Sparsity,
-    ModifierClass::Accumulator,
-    ModifierClass::Kind,
-    ModifierClass::BlockScale,
-    ModifierClass::ScaleVector,
-    ModifierClass::CtaGroup,
-    ModifierClass::Collector,
-    ModifierClass::AShift,
-    ModifierClass::Packing,
-    ModifierClass::Completion,
-    ModifierClass::Multicast,
-    ModifierClass::ByteMask,
-    ModifierClass::IgnoreBytes,
-    ModifierClass::Dimension,
-    ModifierClass::LoadMode,
-    ModifierClass::Component,
-    ModifierClass::Query,
-    ModifierClass::Clamp,
-    ModifierClass::Shuffle,
-    ModifierClass::Vote,
-    ModifierClass::Permute,
-    ModifierClass::ShiftAmount,
-    ModifierClass::Scaling,
-    ModifierClass::PlusOne,
-    ModifierClass::Lane,
-    ModifierClass::Convergence,
-    ModifierClass::ProxyKind,
-    ModifierClass::Restriction,
-    ModifierClass::Field,
-    ModifierClass::Increment,
-    ModifierClass::Action,
-    ModifierClass::Reading,
-    ModifierClass::Scaled,
-    ModifierClass::Name,
-    ModifierClass::Type,
-    ModifierClass::Format,
-    ModifierClass::Space,
-];
-
-static TEXTS: [&str; 65] = [
-    "rounding",
-    "precision",
-    "comparison",
-    "boolean",
-    "operation",
-    "width",
-    "saturation",
-    "relu",
-    "subnormal",
-    "nan",
-    "sign",
-    "out_of_bounds",
-    "carry",
-    "number",
-    "vector",
-    "scope",
-    "order",
-    "mmio",
-    "cache",
-    "coherence",
-    "cache_level",
-    "eviction",
-    "cache_hint",
-    "prefetch_size",
-    "layout",
-    "shape",
-    "repeat",
-    "transpose",
-    "sparsity",
-    "accumulator",
-    "kind",
-    "block_scale",
-    "scale_vector",
-    "cta_group",
-    "collector",
-    "a_shift",
-    "packing",
-    "completion",
-    "multicast",
-    "byte_mask",
-    "ignore_bytes",
-    "dimension",
-    "load_mode",
-    "component",
-    "query",
-    "clamp",
-    "shuffle",
-    "vote",
-    "permute",
-    "shift_amount",
-    "scaling",
-    "plus_one",
-    "lane",
-    "convergence",
-    "proxy_kind",
-    "restriction",
-    "field",
-    "increment",
-    "action",
-    "reading",
-    "scaled",
-    "name",
-    "type",
-    "format",
-    "space",
-];
 
 static DISPLACEMENTS: [u16; 32] = [
     1, 2, 0, 0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 0, 1, 1, 5, 1, 1, 0, 0, 3, 6, 0, 0, 2, 2, 0, 0, 0, 1, 0,
 ];
 
-static PLACES: [u16; 128] = [
-    13, 65535, 65535, 65535, 1, 65535, 37, 17, 65535, 62, 65535, 65535, 0, 14, 35, 43, 18, 65535,
-    65535, 36, 56, 65535, 65535, 33, 20, 41, 39, 44, 22, 65535, 60, 64, 65535, 10, 65535, 7, 65535,
-    4, 59, 65535, 46, 65535, 65535, 19, 3, 65535, 38, 65535, 11, 65535, 65535, 30, 65535, 28, 9,
-    29, 40, 65535, 65535, 65535, 65535, 54, 24, 65535, 65535, 58, 51, 65535, 65535, 8, 12, 63, 55,
-    5, 42, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 65535, 47, 65535, 65535, 2, 65535,
-    65535, 32, 25, 65535, 65535, 65535, 65535, 34, 21, 49, 65535, 15, 65535, 65535, 65535, 61,
-    65535, 48, 16, 65535, 65535, 27, 53, 45, 65535, 57, 65535, 23, 50, 65535, 6, 65535, 65535,
-    65535, 65535, 31, 26, 52, 65535, 65535,
-];
-
-pub(crate) static FACTS: [ClassFacts; 65] = [
-    // rounding
-    ClassFacts {
-        positional: false,
-        meaning: "rounding",
-    },
-    // precision
-    ClassFacts {
-        positional: false,
-        meaning: "precision of the result",
-    },
-    // comparison
-    ClassFacts {
-        positional: false,
-        meaning: "comparison",
-    },
-    // boolean
-    ClassFacts {
-        positional: true,
-        meaning: "Boolean operation",
-    },
-    // operation
-    ClassFacts {
-        positional: false,
-        meaning: "arithmetic operation of an atomic, a reduction or a second step",
-    },
-    // width
-    ClassFacts {
-        positional: false,
-        meaning: "width of the product",
-    },
-    // saturation
-    ClassFacts {
-        positional: false,
-        meaning: "saturation",
-    },
-    // relu
-    ClassFacts {
-        positional: false,
-        meaning: "clamping of negative results to zero",
-    },
-    // subnormal
-    ClassFacts {
-        positional: false,
-        meaning: "flushing of subnormals",
-    },
-    // nan
-    ClassFacts {
-        positional: false,
-        meaning: "propagation of NaN",
-    },
-    // sign
-    ClassFacts {
-        positional: false,
-        meaning: "sign of the operands",
-    },
-    // out_of_bounds
-    ClassFacts {
-        positional: false,
-        meaning: "clamping of values outside the bounds",
-    },
-    // carry
-    ClassFacts {
-        positional: false,
-        meaning: "writing of the carry flag",
-    },
-    // number
-    ClassFacts {
-        positional: false,
-        meaning: "property of a floating-point number",
-    },
-    // vector
-    ClassFacts {
-        positional: false,
-        meaning: "vector length",
-    },
-    // scope
-    ClassFacts {
-        positional: false,
-        meaning: "scope",
-    },
-    // order
-    ClassFacts {
-        positional: false,
-        meaning: "memory order",
-    },
-    // mmio
-    ClassFacts {
-        positional: false,
-        meaning: "memory-mapped input and output",
-    },
-    // cache
-    ClassFacts {
-        positional: false,
-        meaning: "cache operator",
-    },
-    // coherence
-    ClassFacts {
-        positional: false,
-        meaning: "non-coherent read",
-    },
-    // cache_level
-    ClassFacts {
-        positional: false,
-        meaning: "cache level",
-    },
-    // eviction
-    ClassFacts {
-        positional: true,
-        meaning: "eviction priority",
-    },
-    // cache_hint
-    ClassFacts {
-        positional: false,
-        meaning: "cache policy operand",
-    },
-    // prefetch_size
-    ClassFacts {
-        positional: false,
-        meaning: "size of the prefetch",
-    },
-    // layout
-    ClassFacts {
-        positional: true,
-        meaning: "matrix layout",
-    },
-    // shape
-    ClassFacts {
-        positional: false,
-        meaning: "shape",
-    },
-    // repeat
-    ClassFacts {
-        positional: false,
-        meaning: "number of repetitions",
-    },
-    // transpose
-    ClassFacts {
-        positional: false,
-        meaning: "transposition",
-    },
-    // sparsity
-    ClassFacts {
-        positional: false,
-        meaning: "sparse operand",
-    },
-    // accumulator
-    ClassFacts {
-        positional: false,
-        meaning: "precision of the accumulation",
-    },
-    // kind
-    ClassFacts {
-        positional: false,
-        meaning: "kind of the multiplication",
-    },
-    // block_scale
-    ClassFacts {
-        positional: false,
-        meaning: "block scaling",
-    },
-    // scale_vector
-    ClassFacts {
-        positional: false,
-        meaning: "size of the scale vectors",
-    },
-    // cta_group
-    ClassFacts {
-        positional: false,
-        meaning: "number of cooperating CTAs",
-    },
-    // collector
-    ClassFacts {
-        positional: false,
-        meaning: "collector buffer",
-    },
-    // a_shift
-    ClassFacts {
-        positional: false,
-        meaning: "shift of the rows of A",
-    },
-    // packing
-    ClassFacts {
-        positional: false,
-        meaning: "packing of 16-bit elements",
-    },
-    // completion
-    ClassFacts {
-        positional: false,
-        meaning: "completion mechanism",
-    },
-    // multicast
-    ClassFacts {
-        positional: false,
-        meaning: "multicast",
-    },
-    // byte_mask
-    ClassFacts {
-        positional: false,
-        meaning: "byte mask operand",
-    },
-    // ignore_bytes
-    ClassFacts {
-        positional: false,
-        meaning: "bytes to ignore at the ends",
-    },
-    // dimension
-    ClassFacts {
-        positional: false,
-        meaning: "geometry",
-    },
-    // load_mode
-    ClassFacts {
-        positional: false,
-        meaning: "tensor access mode",
-    },
-    // component
-    ClassFacts {
-        positional: false,
-        meaning: "texture component",
-    },
-    // query
-    ClassFacts {
-        positional: false,
-        meaning: "queried property",
-    },
-    // clamp
-    ClassFacts {
-        positional: false,
-        meaning: "treatment of values out of range",
-    },
-    // shuffle
-    ClassFacts {
-        positional: false,
-        meaning: "direction of the shuffle",
-    },
-    // vote
-    ClassFacts {
-        positional: false,
-        meaning: "kind of the vote",
-    },
-    // permute
-    ClassFacts {
-        positional: false,
-        meaning: "permutation",
-    },
-    // shift_amount
-    ClassFacts {
-        positional: false,
-        meaning: "result as a shift amount",
-    },
-    // scaling
-    ClassFacts {
-        positional: false,
-        meaning: "scaling of the video result",
-    },
-    // plus_one
-    ClassFacts {
-        positional: false,
-        meaning: "plus one",
-    },
-    // lane
-    ClassFacts {
-        positional: false,
-        meaning: "selected bytes or half words of a video operand",
-    },
-    // convergence
-    ClassFacts {
-        positional: false,
-        meaning: "synchronisation of the executing threads",
-    },
-    // proxy_kind
-    ClassFacts {
-        positional: false,
-        meaning: "proxy",
-    },
-    // restriction
-    ClassFacts {
-        positional: false,
-        meaning: "restriction of a fence",
-    },
-    // field
-    ClassFacts {
-        positional: false,
-        meaning: "field of a tensor map",
-    },
-    // increment
-    ClassFacts {
-        positional: false,
-        meaning: "increment of the pending count",
-    },
-    // action
-    ClassFacts {
-        positional: false,
-        meaning: "action",
-    },
-    // reading
-    ClassFacts {
-        positional: false,
-        meaning: "wait for the reads only",
-    },
-    // scaled
-    ClassFacts {
-        positional: false,
-        meaning: "scale factor operand",
-    },
-    // name
-    ClassFacts {
-        positional: true,
-        meaning: "a word of an instruction's name",
-    },
-    // type
-    ClassFacts {
-        positional: true,
-        meaning: "type",
-    },
-    // format
-    ClassFacts {
-        positional: true,
-        meaning: "data format",
-    },
-    // space
-    ClassFacts {
-        positional: true,
-        meaning: "state space",
-    },
+static POSITIONS: [u16; 128] = [
+    13, 65535, 65535, 65535, 1, 65535, 37, 17, 65535, 62, 65535, 65535, 0, 14, 35, 43, 18, 65535, 65535, 36, 56, 65535, 65535, 33, 20, 41, 39, 44, 22, 65535, 60, 64, 65535, 10, 65535, 7, 65535, 4, 59, 65535,
+    46, 65535, 65535, 19, 3, 65535, 38, 65535, 11, 65535, 65535, 30, 65535, 28, 9, 29, 40, 65535, 65535, 65535, 65535, 54, 24, 65535, 65535, 58, 51, 65535, 65535, 8, 12, 63, 55, 5, 42, 65535, 65535, 65535, 65535, 65535,
+    65535, 65535, 65535, 47, 65535, 65535, 2, 65535, 65535, 32, 25, 65535, 65535, 65535, 65535, 34, 21, 49, 65535, 15, 65535, 65535, 65535, 61, 65535, 48, 16, 65535, 65535, 27, 53, 45, 65535, 57, 65535, 23, 50, 65535, 6, 65535,
+    65535, 65535, 65535, 31, 26, 52, 65535, 65535,
 ];

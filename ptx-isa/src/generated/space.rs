@@ -5,158 +5,27 @@ use super::modifier::Modifier;
 use crate::space::SpaceFacts;
 use crate::version::PtxVersion;
 
-/// A state space.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum StateSpace {
-    /// `.reg`
-    Reg,
-    /// `.sreg`
-    Sreg,
-    /// `.const`
-    Const,
-    /// `.global`
-    Global,
-    /// `.local`
-    Local,
-    /// `.param`
-    Param,
-    /// `.param::entry`
-    ParamEntry,
-    /// `.param::func`
-    ParamFunc,
-    /// `.shared`
-    Shared,
-    /// `.shared::cta`
-    SharedCta,
-    /// `.shared::cluster`
-    SharedCluster,
-    /// `.tex`
-    Tex,
+keyword_enum! {
+    /// A state space.
+    pub enum StateSpace: u8, SpaceFacts;
+    Reg ".reg" SpaceFacts { addressable: false, modifier: None, within: None, since: PtxVersion::new(1, 0) },
+    Sreg ".sreg" SpaceFacts { addressable: false, modifier: None, within: None, since: PtxVersion::new(1, 0) },
+    Const ".const" SpaceFacts { addressable: true, modifier: Some(Modifier::Const), within: None, since: PtxVersion::new(1, 0) },
+    Global ".global" SpaceFacts { addressable: true, modifier: Some(Modifier::Global), within: None, since: PtxVersion::new(1, 0) },
+    Local ".local" SpaceFacts { addressable: true, modifier: Some(Modifier::Local), within: None, since: PtxVersion::new(1, 0) },
+    Param ".param" SpaceFacts { addressable: true, modifier: Some(Modifier::Param), within: None, since: PtxVersion::new(1, 0) },
+    ParamEntry ".param::entry" SpaceFacts { addressable: true, modifier: Some(Modifier::ParamEntry), within: Some(StateSpace::Param), since: PtxVersion::new(8, 3) },
+    ParamFunc ".param::func" SpaceFacts { addressable: true, modifier: Some(Modifier::ParamFunc), within: Some(StateSpace::Param), since: PtxVersion::new(8, 3) },
+    Shared ".shared" SpaceFacts { addressable: true, modifier: Some(Modifier::Shared), within: None, since: PtxVersion::new(1, 0) },
+    SharedCta ".shared::cta" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCta), within: Some(StateSpace::Shared), since: PtxVersion::new(7, 8) },
+    SharedCluster ".shared::cluster" SpaceFacts { addressable: true, modifier: Some(Modifier::SharedCluster), within: Some(StateSpace::Shared), since: PtxVersion::new(7, 8) },
+    Tex ".tex" SpaceFacts { addressable: false, modifier: None, within: None, since: PtxVersion::new(1, 0) },
 }
 
-words!(StateSpace, 12);
-
-static VARIANTS: [StateSpace; 12] = [
-    StateSpace::Reg,
-    StateSpace::Sreg,
-    StateSpace::Const,
-    StateSpace::Global,
-    StateSpace::Local,
-    StateSpace::Param,
-    StateSpace::ParamEntry,
-    StateSpace::ParamFunc,
-    StateSpace::Shared,
-    StateSpace::SharedCta,
-    StateSpace::SharedCluster,
-    StateSpace::Tex,
+static DISPLACEMENTS: [u16; 4] = [
+    0, 0, 4, 6,
 ];
 
-static TEXTS: [&str; 12] = [
-    ".reg",
-    ".sreg",
-    ".const",
-    ".global",
-    ".local",
-    ".param",
-    ".param::entry",
-    ".param::func",
-    ".shared",
-    ".shared::cta",
-    ".shared::cluster",
-    ".tex",
-];
-
-static DISPLACEMENTS: [u16; 4] = [0, 0, 4, 6];
-
-static PLACES: [u16; 16] = [
+static POSITIONS: [u16; 16] = [
     65535, 7, 1, 3, 8, 5, 4, 9, 11, 65535, 10, 65535, 0, 65535, 6, 2,
-];
-
-pub(crate) static FACTS: [SpaceFacts; 12] = [
-    // .reg
-    SpaceFacts {
-        addressable: false,
-        modifier: None,
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
-    // .sreg
-    SpaceFacts {
-        addressable: false,
-        modifier: None,
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
-    // .const
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::Const),
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
-    // .global
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::Global),
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
-    // .local
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::Local),
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
-    // .param
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::Param),
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
-    // .param::entry
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::ParamEntry),
-        within: Some(StateSpace::Param),
-        since: PtxVersion::new(8, 3),
-    },
-    // .param::func
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::ParamFunc),
-        within: Some(StateSpace::Param),
-        since: PtxVersion::new(8, 3),
-    },
-    // .shared
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::Shared),
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
-    // .shared::cta
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::SharedCta),
-        within: Some(StateSpace::Shared),
-        since: PtxVersion::new(7, 8),
-    },
-    // .shared::cluster
-    SpaceFacts {
-        addressable: true,
-        modifier: Some(Modifier::SharedCluster),
-        within: Some(StateSpace::Shared),
-        since: PtxVersion::new(7, 8),
-    },
-    // .tex
-    SpaceFacts {
-        addressable: false,
-        modifier: None,
-        within: None,
-        since: PtxVersion::new(1, 0),
-    },
 ];

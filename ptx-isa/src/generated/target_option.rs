@@ -4,60 +4,19 @@
 use crate::target::OptionFacts;
 use crate::version::PtxVersion;
 
-/// What may stand beside the architecture in `.target`.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[non_exhaustive]
-#[repr(u8)]
-pub enum TargetOption {
-    /// `texmode_unified`
-    TexmodeUnified,
-    /// `texmode_independent`
-    TexmodeIndependent,
-    /// `debug`
-    Debug,
-    /// `map_f64_to_f32`
-    MapF64ToF32,
+keyword_enum! {
+    /// An option beside the architecture in `.target`.
+    pub enum TargetOption: u8, OptionFacts;
+    TexmodeUnified "texmode_unified" OptionFacts { since: PtxVersion::new(1, 5), target: None },
+    TexmodeIndependent "texmode_independent" OptionFacts { since: PtxVersion::new(1, 5), target: None },
+    Debug "debug" OptionFacts { since: PtxVersion::new(3, 0), target: None },
+    MapF64ToF32 "map_f64_to_f32" OptionFacts { since: PtxVersion::new(1, 4), target: None },
 }
 
-words!(TargetOption, 4);
-
-static VARIANTS: [TargetOption; 4] = [
-    TargetOption::TexmodeUnified,
-    TargetOption::TexmodeIndependent,
-    TargetOption::Debug,
-    TargetOption::MapF64ToF32,
+static DISPLACEMENTS: [u16; 1] = [
+    1,
 ];
 
-static TEXTS: [&str; 4] = [
-    "texmode_unified",
-    "texmode_independent",
-    "debug",
-    "map_f64_to_f32",
-];
-
-static DISPLACEMENTS: [u16; 1] = [1];
-
-static PLACES: [u16; 8] = [3, 1, 65535, 2, 65535, 65535, 65535, 0];
-
-pub(crate) static FACTS: [OptionFacts; 4] = [
-    // texmode_unified
-    OptionFacts {
-        since: PtxVersion::new(1, 5),
-        target: None,
-    },
-    // texmode_independent
-    OptionFacts {
-        since: PtxVersion::new(1, 5),
-        target: None,
-    },
-    // debug
-    OptionFacts {
-        since: PtxVersion::new(3, 0),
-        target: None,
-    },
-    // map_f64_to_f32
-    OptionFacts {
-        since: PtxVersion::new(1, 4),
-        target: None,
-    },
+static POSITIONS: [u16; 8] = [
+    3, 1, 65535, 2, 65535, 65535, 65535, 0,
 ];

@@ -293,7 +293,7 @@ impl Rewriter<'_, '_> {
                 .filter(|o| o.access != Access::None);
             reached.any(|o| match o.spaces {
                 Spaces::Slot(slot) => s.word(ModifierSource::Slot(slot)) == Some(word),
-                Spaces::Words(spaces, _) => spaces.contains(&word),
+                Spaces::OneOf(spaces) | Spaces::GenericOr(spaces) => spaces.contains(&word),
                 _ => false,
             })
         };

@@ -5,8 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId};
 use ptx_isa::{
-    Availability, Deprecation, Expected, Form, ImmRange, Instruction, Marks, Modifier, Opcode,
-    Operand, OperandViolation, Role, Rule, ScalarType, Slot, SpecialReg, StateSpace,
+    Deprecation, Expected, Form, ImmRange, Instruction, Marks, Modifier, Opcode,
+    Operand, OperandViolation, Role, Rule, ScalarType, Slot, SpecialReg, StateSpace, Since,
 };
 
 use super::{Text, Wording};
@@ -30,10 +30,10 @@ pub(crate) enum InstProblemKind {
     Count(Named, usize, usize, usize),
     Rule(Named, &'static Rule),
     /// None of these versions and targets is reached.
-    Unavailable(&'static [Availability]),
+    Unavailable(&'static [Since]),
     SpecialRegister(SpecialReg),
     /// Removed from these versions on; what to write instead.
-    Removed(&'static [Availability], Option<&'static str>),
+    Removed(&'static [Since], Option<&'static str>),
     /// A modifier without effect.
     Redundant(Redundancy, Modifier),
     /// The deprecated modifier, unless the whole instruction is.
@@ -235,11 +235,9 @@ fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: Na
         ),
         ModifierReason::NotTaken => format!("`{op}` does not take the modifier `{modifier}` here"),
     };
-    let accepted = form.form.accepted();
-    let similar = accepted.as_slice().iter();
-    let similar = similar.filter(|m| m.class() == modifier.class());
+    let similar = form.form.accepted().filter(|m| m.class() == modifier.class());
     let similar: Vec<&str> = similar.map(|m| m.text()).collect();
-    let help = if similar.is_empty() || accepted.contains(modifier) {
+    let help = if similar.is_empty() || form.form.accepts(modifier) {
         form.syntax()
     } else {
         format!("expected one of {}", list(&similar))
@@ -283,7 +281,7 @@ impl OperandMismatch {
             ),
             OperandViolation::NeedsRegister => kind("a register"),
             OperandViolation::NeedsConstant => kind("a constant"),
-            OperandViolation::Sink => kind("a register or a constant"),
+            OperandViolation::Discard => kind("a register or a constant"),
             OperandViolation::Type => (Code::OperandType, self.types(&operand, found)),
             OperandViolation::Constant => (
                 Code::ConstantRange,
@@ -348,7 +346,7 @@ impl OperandMismatch {
             Some(ImmRange { low, high, step }) => {
                 format!("a multiple of {step} from {low} to {high}")
             }
-            None if self.operand.marks.contains(Marks::FRACTION) => {
+            None if self.operand.marks.contains(Marks::UNIT_INTERVAL) => {
                 "a number above 0 and at most 1".into()
             }
             None => match self.expected {
@@ -376,23 +374,23 @@ impl OperandMismatch {
     }
 }
 
-fn floors_text(floors: &[Availability]) -> String {
+fn floors_text(floors: &[Since]) -> String {
     let mut texts: Vec<String> = floors.iter().map(floor_text).collect();
     texts.dedup();
     texts.join(", or ")
 }
 
-fn floor_text(floor: &Availability) -> String {
-    if floor.text.is_empty() {
-        return format!("PTX {}", floor.version);
+fn floor_text(floor: &Since) -> String {
+    if floor.text().is_empty() {
+        return format!("PTX {}", floor.version());
     }
-    let names = floor.text.split(' ');
+    let names = floor.text().split(' ');
     let names = names.map(|name| match name.strip_suffix('+') {
         Some(family) => format!("the family of `{family}`"),
         None => format!("`{name}`"),
     });
     let names: Vec<String> = names.collect();
-    format!("PTX {} and {}", floor.version, names.join(" or "))
+    format!("PTX {} and {}", floor.version(), names.join(" or "))
 }
 
 /// The first few words, separated by commas, and how many more there are.

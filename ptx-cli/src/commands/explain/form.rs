@@ -48,10 +48,10 @@ fn topics(
     chosen: Option<&SlotAssignment>,
 ) -> Vec<(Topic, Vec<String>)> {
     let mut all: Vec<(Topic, String)> = Vec::new();
-    if !instruction.floors().is_empty() {
+    if !instruction.since().is_empty() {
         all.push((
             Topic::Since,
-            describe::floors(instruction.floors()).to_string(),
+            describe::floors(instruction.since()).to_string(),
         ));
     }
     let kept = describe::each_fact(form, chosen, &mut |topic, line| {

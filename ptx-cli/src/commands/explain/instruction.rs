@@ -112,7 +112,7 @@ fn forms(instruction: &'static Instruction, rest: &[Modifier]) -> Vec<Found> {
     let tolerant = all
         .clone()
         .filter_map(|f| Some((f, Some(f.match_lenient(rest)?))));
-    let knowing = all.filter(|f| rest.iter().all(|&m| f.accepted().contains(m)));
+    let knowing = all.filter(|f| rest.iter().all(|&m| f.accepts(m)));
     let has_row = |form: &Form, chosen: &Option<SlotAssignment>| {
         chosen
             .as_ref()

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
+use ptx_codegen::{Mode, Output};
 
 use crate::page::Page;
 
@@ -30,8 +31,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Writes both, or to `check` fails where they are stale.
-pub(super) fn emit(root: &Path, check: bool) -> Result<()> {
+/// Writes or compares both.
+pub(crate) fn emit(root: &Path, mode: Mode) -> Result<()> {
     let folder = root.join("ptx-cli/pages");
     let mut texts = Vec::new();
     for entry in fs::read_dir(&folder).with_context(|| format!("reading {}", folder.display()))? {
@@ -45,10 +46,16 @@ pub(super) fn emit(root: &Path, check: bool) -> Result<()> {
     let mut pages = Vec::new();
     for (path, text) in &texts {
         let page = Page::read(text).filter(|p| path.ends_with(format!("{}.md", p.code)));
-        pages.push(page.with_context(|| format!("{} is no page", path.display()))?);
+        pages.push(page.with_context(|| format!("{} is not a page", path.display()))?);
     }
-    put(&root.join("docs/diagnostics.md"), &index(&pages)?, check)?;
-    put(&root.join("ptx-cli/src/pages.rs"), &table(&pages)?, check)
+    for (folder, name, text) in
+        [("docs", "diagnostics.md", index(&pages)?), ("ptx-cli/src", "pages.rs", table(&pages)?)]
+    {
+        let mut output = Output::partial();
+        output.add(name, text);
+        output.finish(&root.join(folder), mode)?;
+    }
+    Ok(())
 }
 
 fn index(pages: &[Page<'_>]) -> Result<String> {
@@ -90,19 +97,4 @@ fn table(pages: &[Page<'_>]) -> Result<String> {
     }
     text += "];\n";
     Ok(text)
-}
-
-fn put(path: &Path, text: &str, check: bool) -> Result<()> {
-    if fs::read_to_string(path).is_ok_and(|old| old == text) {
-        return Ok(());
-    }
-    if check {
-        bail!(
-            "{} differs from what the pages say\nrun `cargo xtask codegen`",
-            path.display()
-        );
-    }
-    fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
-    println!("wrote {}", path.display());
-    Ok(())
 }

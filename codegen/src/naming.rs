@@ -4,13 +4,8 @@
 /// `.warpx2::02_13` is `Warpx2_02_13`.
 pub(crate) fn variant(word: &str) -> String {
     let mut out = String::new();
-    for part in word
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|p| !p.is_empty())
-    {
-        if out.ends_with(|c: char| c.is_ascii_digit())
-            && part.starts_with(|c: char| c.is_ascii_digit())
-        {
+    for part in word.split(|c: char| !c.is_ascii_alphanumeric()).filter(|p| !p.is_empty()) {
+        if out.ends_with(|c: char| c.is_ascii_digit()) && part.starts_with(|c: char| c.is_ascii_digit()) {
             out.push('_');
         }
         // The one word spelled in capitals.
@@ -24,9 +19,19 @@ pub(crate) fn variant(word: &str) -> String {
     out
 }
 
+/// The constant for a word: `.shared::cta` is `SHARED_CTA`, `.1d` is `D1D`, `.NaN` is `NAN_`.
+pub(crate) fn constant(word: &str) -> String {
+    let parts = word.split(|c: char| !c.is_ascii_alphanumeric()).filter(|p| !p.is_empty());
+    let mut out = parts.collect::<Vec<_>>().join("_").to_ascii_uppercase();
+    if out.starts_with(|c: char| c.is_ascii_digit()) {
+        out.insert(0, 'D');
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
-    use super::variant;
+    use super::{constant, variant};
 
     #[test]
     fn spelling_of_variants() {
@@ -45,22 +50,11 @@ mod tests {
             assert_eq!(variant(word), name);
         }
     }
-}
 
-/// The variant of `Access` for a word of the notation.
-pub(crate) fn access_variant(word: &str) -> String {
-    match word {
-        "update" => "ReadWrite".into(),
-        "atomic" => "ReadModifyWrite".into(),
-        other => variant(other),
-    }
-}
-
-/// The variant of `Role` for a word of the notation.
-pub(crate) fn role_variant(word: &str) -> String {
-    match word {
-        "both" => "ReadWrite".into(),
-        "table" => "LabelTable".into(),
-        other => variant(other),
+    #[test]
+    fn spelling_of_constants() {
+        assert_eq!(constant(".shared::cta"), "SHARED_CTA");
+        assert_eq!(constant(".1d"), "D1D");
+        assert_eq!(constant("cp.async.bulk"), "CP_ASYNC_BULK");
     }
 }

@@ -1,16 +1,16 @@
-//! Perfect hash tables by "hash and displace": words are thrown into buckets, and for each bucket, largest first, a
-//! displacement is searched that sends all its words to free places.
+//! Perfect hash tables by "hash and displace": words are distributed over buckets, and for each bucket, largest first,
+//! a displacement is searched that sends all its words to free positions.
 
-#[path = "../../../ptx-isa/src/hash.rs"]
+#[path = "../../ptx-isa/src/hash.rs"]
 mod hash;
 
-/// A place no word was sent to.
+/// A position no word was sent to.
 pub(crate) const EMPTY: u16 = u16::MAX;
 
 /// The two tables of a perfect hash.
 pub(crate) struct Table {
     pub(crate) displacements: Vec<u16>,
-    pub(crate) places: Vec<u16>,
+    pub(crate) positions: Vec<u16>,
 }
 
 /// Builds the tables; the value of a word is its index in `words`, which must be distinct.
@@ -22,11 +22,7 @@ pub(crate) fn build(words: &[&str]) -> anyhow::Result<Table> {
             return Ok(table);
         }
         slots *= 2;
-        anyhow::ensure!(
-            slots < 1 << 20,
-            "no perfect hash found for {} words",
-            words.len()
-        );
+        anyhow::ensure!(slots < 1 << 20, "no perfect hash found for {} words", words.len());
     }
 }
 
@@ -37,23 +33,20 @@ fn try_build(words: &[&str], buckets: usize, slots: usize) -> Option<Table> {
         members[hash::bucket(h, buckets)].1.push(i);
     }
     members.sort_by_key(|(b, words)| (std::cmp::Reverse(words.len()), *b));
-    let mut table = Table {
-        displacements: vec![0; buckets],
-        places: vec![EMPTY; slots],
-    };
+    let mut table = Table { displacements: vec![0; buckets], positions: vec![EMPTY; slots] };
     for (bucket, words) in members {
         let displacement = (0..u16::MAX).find(|&d| {
             let mut taken = Vec::new();
             words.iter().all(|&w| {
-                let place = hash::position(hashes[w], d, slots);
-                let free = table.places[place] == EMPTY && !taken.contains(&place);
-                taken.push(place);
+                let position = hash::position(hashes[w], d, slots);
+                let free = table.positions[position] == EMPTY && !taken.contains(&position);
+                taken.push(position);
                 free
             })
         })?;
         table.displacements[bucket] = displacement;
         for &w in &words {
-            table.places[hash::position(hashes[w], displacement, slots)] = w as u16;
+            table.positions[hash::position(hashes[w], displacement, slots)] = w as u16;
         }
     }
     Some(table)

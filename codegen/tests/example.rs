@@ -1,47 +1,48 @@
-//! The instruction that CONTRIBUTING.md makes up: its block is all that it takes.
+//! The example instruction of CONTRIBUTING.md: its block in an `.isa` file is all that an instruction needs.
+#![allow(clippy::unwrap_used, reason = "a test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A program that judges the made-up instruction, built against tables that know it.
+/// A program that checks the example instruction, built against tables that contain it.
 const PROGRAM: &str = r##"
-use ptx_isa::{Modifier, Opcode, Problem, PtxVersion, Request, ScalarType, Shape, Target, Written, describe};
+use ptx_isa::{ActualOperand, Modifier, Opcode, InstQuery, OperandShape, PtxVersion, ScalarType, Target, Violation, describe};
 
-fn judge(mnemonic: &str, operands: [Shape<'_>; 4], target: Target) {
+fn check(mnemonic: &str, operands: [OperandShape<'_>; 4], target: Target) {
     let mut words = mnemonic.split('.');
     let opcode = Opcode::from_text(words.next().unwrap().as_bytes()).expect("the opcode");
     let modifiers: Vec<Modifier> = words
         .map(|w| Modifier::from_text(format!(".{w}").as_bytes()).expect("a modifier"))
         .collect();
-    let request = Request {
+    let query = InstQuery {
         opcode,
         modifiers: &modifiers,
-        operands: &operands.map(Written::new),
+        operands: &operands.map(ActualOperand::new),
         in_entry: true,
     };
-    let selection = request.select(PtxVersion::CURRENT, target).expect("a form");
+    let selection = query.select(PtxVersion::CURRENT, target).expect("a form");
     let form = selection.form;
-    let said: Vec<String> = selection.problems.as_slice().iter().map(|p| match *p {
-        Problem::Operand(at, problem) => format!("{}: {problem:?}", form.operands()[at].name),
-        Problem::Rule(rule) => describe::rule(form, rule).to_string(),
-        Problem::Floor(floors) => describe::floors(floors).to_string(),
+    let found: Vec<String> = selection.problems.as_slice().iter().map(|p| match *p {
+        Violation::Operand(at, problem) => format!("{}: {problem:?}", form.operands()[at].name),
+        Violation::Rule(rule) => describe::rule(form, rule).to_string(),
+        Violation::RequiresTarget(floors) => describe::floors(floors).to_string(),
         other => format!("{other:?}"),
     }).collect();
-    println!("{mnemonic} {target}: {said:?}");
+    println!("{mnemonic} {target}: {found:?}");
 }
 
 fn main() {
-    use Shape::{Integer, Register};
+    use OperandShape::{Integer, Register};
     let [u, s, f] = [ScalarType::U32, ScalarType::S32, ScalarType::F32].map(Register);
-    judge("blend.u32", [u, u, u, Integer(15)], Target::Sm90);
-    judge("blend.sat.s32", [s, s, Integer(7), Integer(0)], Target::Sm100);
-    judge("blend.u32", [u, u, u, Integer(16)], Target::Sm90);
-    judge("blend.u32", [u, f, u, Integer(1)], Target::Sm90);
-    judge("blend.s32", [s, s, s, s], Target::Sm90);
-    judge("blend.sat.u32", [u, u, u, Integer(1)], Target::Sm100);
-    judge("blend.s32", [s, s, s, Integer(1)], Target::Sm80);
-    judge("blend.sat.s32", [s, s, s, Integer(1)], Target::Sm90);
+    check("blend.u32", [u, u, u, Integer(15)], Target::Sm90);
+    check("blend.sat.s32", [s, s, Integer(7), Integer(0)], Target::Sm100);
+    check("blend.u32", [u, u, u, Integer(16)], Target::Sm90);
+    check("blend.u32", [u, f, u, Integer(1)], Target::Sm90);
+    check("blend.s32", [s, s, s, s], Target::Sm90);
+    check("blend.sat.u32", [u, u, u, Integer(1)], Target::Sm100);
+    check("blend.s32", [s, s, s, Integer(1)], Target::Sm80);
+    check("blend.sat.s32", [s, s, s, Integer(1)], Target::Sm90);
 }
 "##;
 
@@ -57,7 +58,7 @@ blend.sat.s32 sm_90: ["PTX 9.1 on sm_100 and newer"]
 
 const MANIFEST: &str = r#"
 [package]
-name = "judge"
+name = "check"
 edition = "2024"
 
 [dependencies]
@@ -73,9 +74,12 @@ const LIBRARY: &str = r#"
 [package]
 name = "ptx-isa"
 edition = "2024"
+
+[dependencies]
+bitflags = { version = "2", default-features = false }
 "#;
 
-/// A folder that goes when the test ends, however it ends.
+/// A folder that is removed when the test ends.
 struct Folder(PathBuf);
 
 impl Drop for Folder {
@@ -107,7 +111,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_block_is_all_that_an_instruction_takes() {
+fn a_block_defines_an_instruction() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let name = format!("ptx-example-{}", std::process::id());
     let folder = Folder(std::env::temp_dir().join(name));
@@ -117,9 +121,9 @@ fn a_block_is_all_that_an_instruction_takes() {
 
     let text = fs::read_to_string(root.join("CONTRIBUTING.md")).unwrap();
     fs::write(at("isa/example.isa"), block(&text, "isa")).unwrap();
-    let (output, _) = super::generate(&at("isa")).unwrap();
+    let tables = ptx_codegen::generate(&at("isa")).unwrap();
     let generated = at("ptx-isa/src/generated");
-    assert!(output.finish(&generated, false).unwrap());
+    assert!(tables.output.finish(&generated, ptx_codegen::Mode::Write).unwrap());
 
     fs::write(at("ptx-isa/Cargo.toml"), LIBRARY).unwrap();
     fs::write(at("Cargo.toml"), MANIFEST).unwrap();
@@ -132,7 +136,7 @@ fn a_block_is_all_that_an_instruction_takes() {
         .env("CARGO_TARGET_DIR", at("target"))
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{stderr}");
     assert_eq!(String::from_utf8_lossy(&run.stdout), VERDICTS);
 }

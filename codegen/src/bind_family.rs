@@ -1,0 +1,109 @@
+//! Resolves whole families, and reports definitions that nothing uses.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::bind::Binder;
+use crate::bind_rules::since;
+use crate::input::{Error, Pos, Result, split};
+use crate::notation as ast;
+use crate::schema::{Block, Family};
+use crate::vocabulary::{ModifierId, Names, Vocabulary};
+
+/// Which definitions are used.
+#[derive(Default)]
+pub(crate) struct Used {
+    pub(crate) definitions: HashSet<Pos>,
+    pub(crate) rules: HashSet<Pos>,
+    pub(crate) modifiers: HashSet<ModifierId>,
+}
+
+impl Used {
+    /// An error for the first definition of a block that no form uses.
+    fn check(&self, block: &ast::Block) -> Result<()> {
+        for body in std::iter::once(&block.body).chain(block.forms.iter().map(|f| &f.body)) {
+            let names = body.slots.iter().map(|d| &d.name).chain(body.operands.iter().map(|d| &d.name));
+            for name in names.filter(|name| !self.definitions.contains(&name.pos)) {
+                return name.error(format!("no form uses {name}"));
+            }
+            for rule in body.rules.iter().filter(|rule| !self.rules.contains(&rule.pos)) {
+                return Err(Error::new(&rule.pos, "the rule applies to no form: it can never be violated"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Resolves all families.
+pub(crate) fn bind(vocabulary: &Vocabulary, families: &[ast::Family]) -> Result<Vec<Family>> {
+    let mut used = Used::default();
+    let mut sections = HashMap::new();
+    let mut bound = Vec::new();
+    for family in families {
+        let mut blocks = Vec::new();
+        for block in &family.blocks {
+            let names: Vec<String> = block.names.iter().map(|n| n.text.clone()).collect();
+            if let Some(first) = sections.insert((names, &block.section), &block.pos) {
+                let names = block.names.iter().map(|n| n.text.as_str()).collect::<Vec<_>>().join(" ");
+                let message = format!("{names} of section {} is at {first} already", block.section);
+                return Err(Error::new(&block.pos, message));
+            }
+            blocks.push(bind_block(vocabulary, &mut used, family, block)?);
+            used.check(block)?;
+        }
+        for def in family.shared.iter().filter(|def| !used.definitions.contains(&def.name.pos)) {
+            return def.name.error(format!("no form uses {}", def.name));
+        }
+        bound.push(Family { name: family.name.clone(), blocks });
+    }
+    check_vocabulary(vocabulary, families, &used)?;
+    Ok(bound)
+}
+
+fn bind_block(v: &Vocabulary, used: &mut Used, family: &ast::Family, block: &ast::Block) -> Result<Block> {
+    if block.forms.is_empty() {
+        return Err(Error::new(&block.pos, "the block has no form"));
+    }
+    for name in &block.names {
+        for modifier in split(name.text.trim_start_matches(|c| c != '.')) {
+            match v.modifier_id(&modifier) {
+                Some(id) => used.modifiers.insert(id),
+                None => {
+                    let message = format!("{modifier} of the name {name} is not in modifiers.isa");
+                    return Err(Error::new(&block.pos, message));
+                }
+            };
+        }
+    }
+    let mut names_since = Vec::new();
+    for (name, list) in &block.names_since {
+        if !block.names.iter().any(|n| n.text == name.text) {
+            return name.error(format!("{name} is not a name of this block"));
+        }
+        names_since.push((name.text.clone(), since(v, list)?));
+    }
+    let forms = block.forms.iter().map(|form| Binder::new(v, used, family, block, form).bind());
+    Ok(Block {
+        forms: forms.collect::<Result<_>>()?,
+        names: block.names.iter().map(|n| n.text.clone()).collect(),
+        names_since,
+    })
+}
+
+/// Checks that every modifier is used and that every instruction named in the vocabulary exists.
+fn check_vocabulary(vocabulary: &Vocabulary, families: &[ast::Family], used: &Used) -> Result<()> {
+    let blocks = || families.iter().flat_map(|f| &f.blocks);
+    for (name, _) in &vocabulary.ignored_on {
+        if !blocks().flat_map(|b| &b.names).any(|n| n.text == name.text) {
+            return name.error(format!("there is no instruction {name}"));
+        }
+    }
+    let all = vocabulary.modifiers.iter().enumerate();
+    let typed = |names: Names| matches!(names, Names::Type);
+    let mut unused = all.filter(|(i, m)| {
+        !m.ignored && !typed(m.names) && vocabulary.classes[m.class].name.text != "lane" && !used.modifiers.contains(&ModifierId(*i))
+    });
+    match unused.next() {
+        Some((_, m)) => m.word.error(format!("no form and no name uses {}", m.word)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,99 @@
+//! Generates the tables under `ptx-isa/src/generated` from the `.isa` files.
+//!
+//! [`input`] reads lines and tokens, `read_*` the statements into the terms of [`notation`], `bind*` resolves names into
+//! the [`schema`], and `emit_*` prints it as Rust.
+
+mod bind;
+mod bind_family;
+mod bind_rules;
+mod emit_forms;
+mod emit_vocabulary;
+mod input;
+mod naming;
+mod notation;
+mod output;
+mod perfect_hash;
+mod read_block;
+mod read_condition;
+mod read_statement;
+mod readme;
+mod rust;
+#[allow(dead_code, reason = "fields that are printed by `{:?}` alone")]
+mod schema;
+#[cfg(test)]
+mod tests;
+mod vocabulary;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+
+pub use output::{Mode, Output};
+use vocabulary::Vocabulary;
+
+const VOCABULARY: &[&str] =
+    &["types.isa", "targets.isa", "registers.isa", "directives.isa", "modifiers.isa", "marks.isa"];
+
+/// Brings the tables of ptx-isa up to date, or in [`Mode::Check`] compares them; returns whether anything changed.
+///
+/// # Errors
+///
+/// Where an `.isa` file has a mistake, a file cannot be read or written, or, in [`Mode::Check`], is out of date.
+pub fn run(mode: Mode) -> Result<bool> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace of codegen")?;
+    let isa = root.join("ptx-isa/isa");
+    let tables = generate(&isa)?;
+    let changed = tables.output.finish(&root.join("ptx-isa/src/generated"), mode)?;
+    tables.readme.finish(&isa, mode)?;
+    Ok(changed)
+}
+
+/// The files generated from a folder of `.isa` files.
+pub struct Tables {
+    /// The modules of `ptx-isa/src/generated`.
+    pub output: Output,
+    /// `README.md` beside the `.isa` files.
+    readme: Output,
+}
+
+/// Reads a folder of `.isa` files.
+///
+/// # Errors
+///
+/// Where a file cannot be read or has a mistake; the message names file, line and column.
+pub fn generate(isa: &Path) -> Result<Tables> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(isa).with_context(|| format!("reading {}", isa.display()))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".isa").map(str::to_string));
+    }
+    names.sort();
+    let read = |name: &str| fs::read_to_string(isa.join(name)).with_context(|| format!("reading {name}"));
+    let mut vocabulary = Vocabulary::default();
+    for name in VOCABULARY {
+        vocabulary.read(&input::lines(&format!("ptx-isa/isa/{name}"), &read(name)?))?;
+    }
+    vocabulary.finish()?;
+    let mut families = Vec::new();
+    for name in names.iter().filter(|name| !VOCABULARY.contains(&format!("{name}.isa").as_str())) {
+        let file = format!("{name}.isa");
+        families.push(read_block::read(name, &input::lines(&format!("ptx-isa/isa/{file}"), &read(&file)?))?);
+    }
+    let mut readme = Output::partial();
+    readme.add("README.md", readme::update(&read("README.md")?, &vocabulary)?);
+    Ok(Tables { output: emit(&vocabulary, &families)?, readme })
+}
+
+fn emit(vocabulary: &Vocabulary, families: &[notation::Family]) -> Result<Output> {
+    let names = families.iter().flat_map(|f| &f.blocks).flat_map(|b| &b.names);
+    let opcodes: BTreeSet<&str> = names.filter_map(|name| name.text.split('.').next()).collect();
+    let opcodes: Vec<String> = opcodes.into_iter().map(str::to_string).collect();
+    let families = bind_family::bind(vocabulary, families)?;
+    let mut output = Output::default();
+    emit_vocabulary::emit(vocabulary, &opcodes, &mut output)?;
+    emit_forms::emit(vocabulary, &families, &opcodes, &mut output)?;
+    output.add_index();
+    Ok(output)
+}

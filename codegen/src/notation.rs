@@ -1,0 +1,262 @@
+//! What the instruction files say, before any name is looked up.
+
+use crate::input::{Pos, Word, keywords};
+
+pub(crate) type Version = (u8, u8);
+
+/// A family file: slots that all its blocks share, and the blocks.
+#[derive(Debug, Default)]
+pub(crate) struct Family {
+    pub(crate) name: String,
+    pub(crate) shared: Vec<SlotDef>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// `insn NAME… "section"` with all that is indented below.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) pos: Pos,
+    /// Opcode and fixed modifiers: `cp.async.bulk`.
+    pub(crate) names: Vec<Word>,
+    pub(crate) section: String,
+    /// What one of the names requires beyond the requirements of the forms.
+    pub(crate) names_since: Vec<(Word, Vec<Since>)>,
+    pub(crate) forms: Vec<Form>,
+    pub(crate) body: Body,
+}
+
+/// Statements about a block or about one form.
+#[derive(Debug, Default)]
+pub(crate) struct Body {
+    pub(crate) slots: Vec<SlotDef>,
+    pub(crate) operands: Vec<OperandDef>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) differences: Vec<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Form {
+    pub(crate) pos: Pos,
+    /// Modifiers and operands as they were written.
+    pub(crate) text: String,
+    pub(crate) slots: Vec<SlotUse>,
+    pub(crate) operands: Vec<OperandUse>,
+    /// Accepted by ptxas, not documented in the manual.
+    pub(crate) ptxas: bool,
+    pub(crate) body: Body,
+}
+
+/// A slot in the syntax of a form.
+#[derive(Clone, Debug)]
+pub(crate) struct SlotUse {
+    pub(crate) name: Word,
+    pub(crate) optional: bool,
+    /// `{::cta, ::cluster}` after a literal modifier.
+    pub(crate) suffixes: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SlotDef {
+    pub(crate) name: Word,
+    /// Each alternative is one modifier or several.
+    pub(crate) alternatives: Vec<Vec<String>>,
+    pub(crate) default: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OperandUse {
+    pub(crate) name: Word,
+    /// Index of its comma-separated position.
+    pub(crate) position: usize,
+    pub(crate) nesting: Nesting,
+    pub(crate) optional: bool,
+}
+
+/// How an operand is nested in its comma-separated position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nesting {
+    Whole,
+    Bracket(u8),
+    Parentheses,
+    Vector(u8),
+    /// After the `|`.
+    Pair,
+}
+
+keywords! {
+    Role {
+        Def = "def", Use = "use", ReadWrite = "read-write", Addr = "addr", Imm = "imm", Label = "label", Func = "func",
+        Symbol = "symbol", Args = "args", Rets = "rets", LabelTable = "label-table", Sreg = "sreg",
+    }
+    /// What is done to the memory at an address.
+    Access { Read = "read", Write = "write", ReadWrite = "read-write", ReadModifyWrite = "read-modify-write" }
+    /// A type that is derived from the type in a slot.
+    Derived { Bits = "bits", DoubleWidth = "double-width", Container = "container" }
+    /// What an operand is asked; `vec N` is the only test with an argument.
+    Test {
+        Absent = "absent", Present = "present", Immediate = "imm", Register = "reg", Predicate = "pred",
+        Variable = "var", SpecialRegister = "sreg", Function = "func", Discard = "discard", Negated = "neg",
+        Inverted = "not", Pair = "pair", Unified = "unified", HasDiscard = "has-discard", Floating = "float",
+        Bits = "bits", Constant = "const", NotF32Bits = "not-f32-bits", Integer = "int",
+        IntThenFloat = "int-then-float", Handle = "handle",
+    }
+    Proxy {
+        Generic = "generic", Async = "async", Tensormap = "tensormap", Texture = "texture", Surface = "surface",
+        ReadOnly = "read-only",
+    }
+    Control { Jump = "jump", Table = "table", Call = "call", Return = "return", Exit = "exit", Trap = "trap" }
+    ConvergenceScope {
+        Active = "active", Warp = "warp", Warpgroup = "warpgroup", Cta = "cta", Cluster = "cluster",
+    }
+    Completion {
+        CpAsync = "cp-async", Bulk = "bulk", Mbarrier = "mbarrier", Wgmma = "wgmma", Tcgen05 = "tcgen05",
+    }
+    AsyncPhase { Start = "start", Commit = "commit", Wait = "wait" }
+    Carry { CarryRead = "read", CarryWrite = "write" }
+    /// Effects without an argument.
+    Plain {
+        Volatile = "volatile", Fence = "fence", Barrier = "barrier", Uniform = "uniform", OneThread = "one-thread",
+        SideEffect = "side-effect",
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum TypeExpr {
+    None,
+    /// A type, or the slot that holds one.
+    Named(Word),
+    Derived(Derived, Word),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Length {
+    Scalar,
+    Fixed(u16),
+    /// As the vector length in a slot says.
+    Slot(Word),
+    /// What one thread holds of the matrix whose shape is in a slot.
+    Fragment(Word),
+    /// The first condition that holds decides.
+    Cases(Vec<(Cond, u16)>),
+}
+
+/// How many bytes of memory an access reaches.
+#[derive(Clone, Debug)]
+pub(crate) enum Size {
+    Unknown,
+    Fixed(u16),
+    /// As many as an operand holds.
+    Like(Word),
+    /// The value of an operand.
+    Value(Word),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct OperandDef {
+    pub(crate) name: Word,
+    pub(crate) role: Role,
+    pub(crate) ty: TypeExpr,
+    pub(crate) length: Length,
+    pub(crate) marks: Vec<Word>,
+    /// Immediate values: lowest, highest, step; step 0 for powers of two.
+    pub(crate) range: Option<(i64, i64, i64)>,
+    pub(crate) access: Option<Access>,
+    /// State spaces of the address: a slot, or modifiers.
+    pub(crate) spaces: Vec<Word>,
+    pub(crate) align: u16,
+    pub(crate) size: Size,
+    pub(crate) iff: Option<Cond>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Cond {
+    All(Vec<Cond>),
+    Any(Vec<Cond>),
+    Not(Box<Cond>),
+    /// A slot that is filled, or a modifier that some slot holds.
+    Word(Word),
+    /// A slot that holds one of some modifiers.
+    In(Word, Vec<Word>),
+    /// A property of an operand.
+    Operand(Word, Test),
+    /// An operand that is a vector of a certain length.
+    Vector(Word, u16),
+    InEntry,
+    InFunc,
+}
+
+/// `ptx 8.6 sm_90 sm_100f+`
+#[derive(Clone, Debug)]
+pub(crate) struct Since {
+    pub(crate) pos: Pos,
+    pub(crate) version: Version,
+    pub(crate) targets: Vec<Word>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum RuleKind {
+    Require(Option<Cond>, Cond),
+    Deny(Cond),
+    /// One of the alternatives is required.
+    RequiresTarget(Option<Cond>, Vec<Since>),
+    RemovedIn(Option<Cond>, Vec<Since>),
+    /// The text names the replacement.
+    Deprecated(Option<Cond>, Vec<Since>, String),
+    Ordered(Word, Word),
+    MustAgree { slot: Word, warning: bool },
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) pos: Pos,
+    pub(crate) ptxas: bool,
+    pub(crate) kind: RuleKind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum EffectKind {
+    Order(Word),
+    Scope(Word),
+    Proxy(Proxy),
+    Control(Control),
+    Converge(ConvergenceScope),
+    Lanes(Word),
+    Async(Completion, AsyncPhase),
+    Memory(Access, Word),
+    Carry(Carry),
+    Plain(Plain),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Effect {
+    pub(crate) kind: EffectKind,
+    pub(crate) when: Option<Cond>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Cell {
+    Any,
+    Absent,
+    Words(Vec<String>),
+    /// The same as another slot.
+    Same(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) pos: Pos,
+    pub(crate) cells: Vec<Cell>,
+    /// `4` or `2|4`.
+    pub(crate) lengths: Vec<Vec<u16>>,
+    pub(crate) since: Vec<Since>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<Word>,
+    pub(crate) operands: Vec<Word>,
+    pub(crate) rows: Vec<Row>,
+}

@@ -1,0 +1,174 @@
+//! Parts of forms as Rust expressions, in terms of the constructors of `ptx_isa::row`.
+
+use crate::naming::{constant, variant};
+use crate::schema::{
+    Availability, Cell, Cond, Effect, EffectKind, Length, ModifierSource, Operand, Row, Rule, RuleKind, Size, Slot, Spaces,
+    TypeExpr,
+};
+use crate::notation::Nesting;
+use crate::vocabulary::{ModifierId, Vocabulary};
+
+/// `a, b, c`
+pub(crate) fn list<T>(items: &[T], text: impl Fn(&T) -> String) -> String {
+    items.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+/// Prints the parts of forms as Rust.
+pub(crate) struct Printer<'v>(pub(crate) &'v Vocabulary);
+
+impl Printer<'_> {
+    pub(crate) fn modifier(&self, id: ModifierId) -> String {
+        format!("M::{}", self.0.variant(id))
+    }
+
+    /// `&[M::U32, M::S32]`
+    pub(crate) fn modifiers(&self, ids: &[ModifierId]) -> String {
+        format!("&[{}]", list(ids, |&id| self.modifier(id)))
+    }
+
+    /// The name of the constant of a set of targets.
+    pub(crate) fn target_set(&self, availability: &Availability) -> String {
+        match availability.text.as_str() {
+            "" => "t::ALL".into(),
+            text => format!("t::{}", constant(&text.replace('+', " ").replace("..", " to "))),
+        }
+    }
+
+    pub(crate) fn since(&self, list: &[Availability]) -> String {
+        let one = |a: &Availability| format!("ptx({}, {}, {})", a.version.0, a.version.1, self.target_set(a));
+        format!("&[{}]", self::list(list, one))
+    }
+
+    pub(crate) fn slot(&self, slot: &Slot) -> String {
+        let modifiers = self.modifiers(&slot.modifiers);
+        let literal = slot.modifiers.first().is_some_and(|m| self.0.modifiers[m.0].word.text == slot.name);
+        let mut out = match literal && slot.sequences.is_empty() {
+            true => format!("fixed({modifiers})"),
+            false => format!("slot({:?}, {modifiers})", slot.name),
+        };
+        if !slot.sequences.is_empty() {
+            out += &format!(".with_sequences(&[{}])", list(&slot.sequences, |s| self.modifiers(s)));
+        }
+        if let Some(default) = slot.default {
+            out += &format!(".with_default({})", self.modifier(default));
+        }
+        if slot.optional {
+            out += ".optional()";
+        }
+        out
+    }
+
+    pub(crate) fn operand(&self, o: &Operand) -> String {
+        let mut out = format!("op({:?}, {}, R::{:?})", o.name, o.position, o.role);
+        match o.nesting {
+            Nesting::Whole => {}
+            nesting => out += &format!(".nested(N::{nesting:?})"),
+        }
+        if o.optional {
+            out += ".optional()";
+        }
+        match &o.ty {
+            TypeExpr::None => {}
+            TypeExpr::Scalar(name) => out += &format!(".ty(T::Scalar(S::{name}))"),
+            ty => out += &format!(".ty(T::{ty:?})"),
+        }
+        match &o.length {
+            Length::Scalar => {}
+            Length::Cases(cases) => {
+                let case = |(cond, n): &(Cond, u16)| format!("({}, {n})", self.cond(cond));
+                out += &format!(".length(L::Cases(&[{}]))", list(cases, case));
+            }
+            length => out += &format!(".length(L::{length:?})"),
+        }
+        if !o.marks.is_empty() {
+            out += &format!(".marks(&[{}])", list(&o.marks, |mark| format!("K::{}", constant(mark))));
+        }
+        if let Some((low, high, step)) = o.range {
+            out += &format!(".range({low}, {high}, {step})");
+        }
+        if let Some(access) = o.access {
+            out += &format!(".access(A::{access:?})");
+        }
+        match &o.spaces {
+            Spaces::Any => {}
+            Spaces::Slot(slot) => out += &format!(".spaces(Spaces::Slot({slot}))"),
+            Spaces::OneOf(ids) => out += &format!(".spaces(Spaces::OneOf({}))", self.modifiers(ids)),
+            Spaces::GenericOr(ids) => out += &format!(".spaces(Spaces::GenericOr({}))", self.modifiers(ids)),
+        }
+        if o.align > 0 {
+            out += &format!(".align({})", o.align);
+        }
+        match o.size {
+            Size::Unknown => {}
+            ref size => out += &format!(".size(Size::{size:?})"),
+        }
+        if let Some(iff) = &o.iff {
+            out += &format!(".iff({})", self.cond(iff));
+        }
+        out
+    }
+
+    pub(crate) fn cond(&self, cond: &Cond) -> String {
+        match cond {
+            Cond::All(all) => format!("C::All(&[{}])", list(all, |c| self.cond(c))),
+            Cond::Any(any) => format!("C::Any(&[{}])", list(any, |c| self.cond(c))),
+            Cond::Not(inner) => format!("C::Not(&{})", self.cond(inner)),
+            Cond::Holds(slot, ids) => format!("holds({slot}, {})", self.modifiers(ids)),
+            Cond::Operand(operand, test) => format!("C::Operand({operand}, Q::{test:?})"),
+            Cond::Vector(operand, n) => format!("C::Operand({operand}, Q::Vector({n}))"),
+            simple => format!("C::{simple:?}"),
+        }
+    }
+
+    pub(crate) fn rule(&self, rule: &Rule) -> String {
+        let text = match &rule.kind {
+            RuleKind::Require(when, then) => format!("require({}, {})", self.cond(when), self.cond(then)),
+            RuleKind::Deny(cond) => format!("deny({})", self.cond(cond)),
+            RuleKind::RequiresTarget(when, since) => format!("since({}, {})", self.cond(when), self.since(since)),
+            RuleKind::RemovedIn(when, since) => format!("removed_in({}, {})", self.cond(when), self.since(since)),
+            RuleKind::Deprecated(when, since, instead) => {
+                format!("deprecated({}, {}, {instead:?})", self.cond(when), self.since(since))
+            }
+            RuleKind::Ordered(low, high) => format!("ordered({low}, {high})"),
+            RuleKind::MustAgree { slot, warning: false } => format!("must_agree({slot}, Enforcement::Error)"),
+            RuleKind::MustAgree { slot, warning: true } => format!("must_agree({slot}, Enforcement::Warning)"),
+        };
+        if rule.ptxas { text + ".ptxas()" } else { text }
+    }
+
+    pub(crate) fn row(&self, row: &Row) -> String {
+        let cell = |cell: &Cell| match cell {
+            Cell::Words(ids) => format!("one_of({})", self.modifiers(ids)),
+            cell => format!("Cell::{cell:?}"),
+        };
+        let lengths = list(&row.lengths, |l| format!("&{l:?}"));
+        format!("row(&[{}], &[{lengths}], {})", list(&row.cells, cell), self.since(&row.since))
+    }
+
+    pub(crate) fn effect(&self, effect: &Effect) -> String {
+        let source = |source: &ModifierSource| match source {
+            ModifierSource::Fixed(id) => format!("Source::Fixed({})", self.modifier(*id)),
+            ModifierSource::Slot(slot) => format!("Source::Slot({slot})"),
+        };
+        let kind = match &effect.kind {
+            EffectKind::Order(of) => format!("Order({})", source(of)),
+            EffectKind::Scope(of) => format!("Scope({})", source(of)),
+            EffectKind::Proxy(proxy) => format!("Proxy(Proxy::{proxy:?})"),
+            EffectKind::Control(control) => format!("Control(Control::{control:?})"),
+            EffectKind::Converge(scope) => format!("Converge(ConvergenceScope::{scope:?})"),
+            EffectKind::Lanes(operand) => format!("Lanes({operand})"),
+            EffectKind::Async(by, phase) => format!("Async(Completion::{by:?}, AsyncPhase::{phase:?})"),
+            EffectKind::Memory(access, space) => format!("Memory(A::{access:?}, {})", self.modifier(*space)),
+            EffectKind::Carry(carry) => format!("{carry:?}"),
+            EffectKind::Plain(plain) => format!("{plain:?}"),
+        };
+        match &effect.when {
+            Cond::Always => format!("effect(E::{kind})"),
+            when => format!("effect_if({}, E::{kind})", self.cond(when)),
+        }
+    }
+
+    pub(crate) fn opcode(&self, name: &str) -> String {
+        format!("O::{}", variant(name))
+    }
+}

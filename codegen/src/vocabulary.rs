@@ -1,0 +1,503 @@
+//! The vocabulary: types, state spaces, versions, targets, registers, directives, modifiers and marks.
+
+use std::collections::HashMap;
+
+use nom::Parser;
+use nom::combinator::{map, opt, peek, verify};
+use nom::multi::many1;
+use nom::sequence::{preceded, terminated};
+
+use crate::input::{
+    Line, Parsed, Pos, Result, Span, Word, dotted, expand, expect, expect_one_of, flag, keyword, keywords, name,
+    number, one_of, pattern, several, string, version, word,
+};
+use crate::naming::variant;
+use crate::notation::Version;
+
+keywords! {
+    TypeKind {
+        Signed = "signed", Unsigned = "unsigned", Float = "float", Fixed = "fixed", Bits = "bits",
+        Predicate = "predicate", Opaque = "opaque", Packed = "packed", Format = "format",
+    }
+    RegisterClass {
+        Predicate = "pred", Bits8 = "8", Bits16 = "16", Bits32 = "32", Bits64 = "64", Bits128 = "128",
+    }
+    Declarable { Register = "register", Memory = "memory", Parameter = "parameter" }
+    DirectivePosition {
+        Module = "module", Body = "body", Label = "label", Entry = "entry", Func = "func", Prototype = "prototype",
+        Declaration = "declaration", Parameter = "parameter", Section = "section",
+    }
+    Ending { Semicolon = "semicolon", Open = "open", Part = "part" }
+    Arrangement { Set = "set", Positional = "positional" }
+}
+
+/// The first version and target that support something.
+#[derive(Debug, Default)]
+pub(crate) struct Support {
+    pub(crate) version: Version,
+    pub(crate) target: Option<Word>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TypeRow {
+    pub(crate) name: Word,
+    pub(crate) kind: TypeKind,
+    pub(crate) bits: u16,
+    /// Type and number of the elements.
+    pub(crate) packed: Option<(Word, u8)>,
+    pub(crate) register: Option<RegisterClass>,
+    pub(crate) declare: Vec<Declarable>,
+    pub(crate) since: Support,
+}
+
+#[derive(Debug)]
+pub(crate) struct SpaceRow {
+    pub(crate) name: Word,
+    pub(crate) addressable: bool,
+    pub(crate) modifier: bool,
+    pub(crate) within: Option<Word>,
+    pub(crate) since: Version,
+}
+
+#[derive(Debug)]
+pub(crate) struct VersionRow {
+    pub(crate) version: Version,
+    pub(crate) toolkit: Option<String>,
+    pub(crate) driver: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TargetRow {
+    pub(crate) name: Word,
+    pub(crate) number: u16,
+    /// `a`, `f` or nothing.
+    pub(crate) suffix: Option<char>,
+    pub(crate) since: Version,
+    pub(crate) renamed: Option<(Word, Version)>,
+}
+
+#[derive(Debug)]
+pub(crate) struct OptionRow {
+    pub(crate) name: Word,
+    pub(crate) since: Support,
+}
+
+#[derive(Debug)]
+pub(crate) struct RegisterRow {
+    pub(crate) names: Vec<Word>,
+    pub(crate) vector: bool,
+    pub(crate) ty: Word,
+    pub(crate) volatile: bool,
+    pub(crate) short: bool,
+    pub(crate) since: Support,
+}
+
+#[derive(Debug)]
+pub(crate) struct DirectiveRow {
+    pub(crate) name: Word,
+    pub(crate) section: String,
+    pub(crate) positions: Vec<DirectivePosition>,
+    pub(crate) ending: Ending,
+    /// The least and the greatest number of integers that follow it.
+    pub(crate) takes: Option<(u8, u8)>,
+    pub(crate) since: Support,
+    pub(crate) until: Option<Version>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ClassRow {
+    pub(crate) name: Word,
+    pub(crate) positional: bool,
+    pub(crate) meaning: String,
+}
+
+/// What a modifier names besides itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    Nothing,
+    Type,
+    Space,
+    VectorLength(u8),
+}
+
+#[derive(Debug)]
+pub(crate) struct ModifierRow {
+    pub(crate) word: Word,
+    pub(crate) class: usize,
+    pub(crate) names: Names,
+    /// The number of columns in a matrix shape such as `.m64n256k16`; 0 for other modifiers.
+    pub(crate) columns: u16,
+    pub(crate) ignored: bool,
+    pub(crate) doubled: bool,
+}
+
+/// A property of an operand, as the instruction files name it.
+#[derive(Debug)]
+pub(crate) struct MarkRow {
+    pub(crate) name: Word,
+    /// What `ptxkit explain` says of an operand with the mark; empty where something else says it.
+    pub(crate) phrase: String,
+    pub(crate) meaning: String,
+    pub(crate) example: String,
+}
+
+/// Index of a modifier in the vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ModifierId(pub(crate) usize);
+
+/// Everything the vocabulary files say.
+#[derive(Debug, Default)]
+pub(crate) struct Vocabulary {
+    pub(crate) types: Vec<TypeRow>,
+    pub(crate) spaces: Vec<SpaceRow>,
+    pub(crate) versions: Vec<VersionRow>,
+    /// The newest version whose instructions are in the tables.
+    pub(crate) current: Version,
+    pub(crate) families: Vec<Vec<u16>>,
+    pub(crate) targets: Vec<TargetRow>,
+    pub(crate) options: Vec<OptionRow>,
+    pub(crate) registers: Vec<RegisterRow>,
+    pub(crate) directives: Vec<DirectiveRow>,
+    pub(crate) classes: Vec<ClassRow>,
+    pub(crate) modifiers: Vec<ModifierRow>,
+    pub(crate) marks: Vec<MarkRow>,
+    /// Instructions on which certain modifiers have no effect.
+    pub(crate) ignored_on: Vec<(Word, Vec<Word>)>,
+    /// Modifiers without effect on any instruction.
+    ignored: Vec<Word>,
+    modifier_index: HashMap<String, ModifierId>,
+    /// Where each name of each kind was defined first.
+    seen: HashMap<(&'static str, String), Pos>,
+}
+
+impl Vocabulary {
+    pub(crate) fn read(&mut self, lines: &[Line<'_>]) -> Result<()> {
+        for line in lines {
+            if line.keyword() == "class" {
+                self.class(line)?;
+                continue;
+            }
+            line.leaf()?;
+            match line.keyword() {
+                "type" => self.type_row(line)?,
+                "space" => self.space_row(line)?,
+                "version" => self.version_row(line)?,
+                "current" => self.current = line.parse(preceded(word, expect_version))?,
+                "family" => self.families.push(line.parse(preceded(word, many1(number)))?),
+                "target" => self.target_row(line)?,
+                "option" => self.option_row(line)?,
+                "sreg" => self.register_row(line)?,
+                "directive" => self.directive_row(line)?,
+                "mark" => self.mark_row(line)?,
+                "ignored" => self.ignored_row(line)?,
+                "doubled" => self.doubled_row(line)?,
+                other => return line.error(format!("expected a statement of the vocabulary, found {other}")),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds types and spaces to the modifiers and checks references between the files.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        let format = |t: &TypeRow| t.kind == TypeKind::Format;
+        let types = self.types.iter().filter(|t| !format(t)).map(|t| &t.name);
+        let formats = self.types.iter().filter(|t| format(t)).map(|t| &t.name);
+        let spaces = self.spaces.iter().filter(|s| s.modifier).map(|s| &s.name);
+        let lists: [(&str, &str, Names, Vec<Word>); 3] = [
+            ("type", "type", Names::Type, types.cloned().collect()),
+            ("format", "data format", Names::Type, formats.cloned().collect()),
+            ("space", "state space", Names::Space, spaces.cloned().collect()),
+        ];
+        for (name, meaning, names, list) in lists {
+            if let Some(first) = list.first() {
+                let name = Word { text: name.into(), pos: first.pos.clone() };
+                self.classes.push(ClassRow { name, positional: true, meaning: meaning.into() });
+            }
+            for word in list {
+                self.modifier(&word, names)?;
+            }
+        }
+        for word in std::mem::take(&mut self.ignored) {
+            let Some(id) = self.modifier_id(&word.text) else {
+                return word.error(format!("{word} is in no class"));
+            };
+            self.modifiers[id.0].ignored = true;
+        }
+        for register in &self.registers {
+            if !self.types.iter().any(|t| t.name.text == register.ty.text) {
+                return register.ty.error(format!("unknown type {}", register.ty));
+            }
+        }
+        let supports = self.types.iter().map(|t| &t.since).chain(self.registers.iter().map(|r| &r.since));
+        let supports = supports.chain(self.directives.iter().map(|d| &d.since)).chain(self.options.iter().map(|o| &o.since));
+        for target in supports.filter_map(|s| s.target.as_ref()) {
+            if self.target(&target.text).is_none() {
+                return target.error(format!("unknown target {target}"));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn modifier_id(&self, text: &str) -> Option<ModifierId> {
+        self.modifier_index.get(text).copied()
+    }
+
+    pub(crate) fn target(&self, name: &str) -> Option<&TargetRow> {
+        self.targets.iter().find(|t| t.name.text == name)
+    }
+
+    /// The name of a modifier in Rust.
+    pub(crate) fn variant(&self, id: ModifierId) -> String {
+        variant(&self.modifiers[id.0].word.text)
+    }
+
+    fn once(&mut self, kind: &'static str, name: &Word) -> Result<()> {
+        match self.seen.insert((kind, name.text.clone()), name.pos.clone()) {
+            Some(first) => name.error(format!("{kind} {name} is defined at {first} already")),
+            None => Ok(()),
+        }
+    }
+
+    fn modifier(&mut self, word: &Word, names: Names) -> Result<()> {
+        self.once("modifier", word)?;
+        self.modifier_index.insert(word.text.clone(), ModifierId(self.modifiers.len()));
+        self.modifiers.push(ModifierRow {
+            word: word.clone(),
+            class: self.classes.len() - 1,
+            names,
+            columns: columns(&word.text).unwrap_or(0),
+            ignored: false,
+            doubled: false,
+        });
+        Ok(())
+    }
+
+    fn type_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let element = expect("the type of an element", dotted);
+        let packed = (element, preceded(expect("x", keyword("x")), expect("a number of elements", number)));
+        let row = (
+            expect("a type such as .u32", dotted),
+            expect_one_of,
+            expect("a number of bits", number),
+            opt(preceded(keyword("of"), packed)),
+            opt(preceded(keyword("reg"), expect_one_of)),
+            map(opt(preceded(keyword("declare"), several)), Option::unwrap_or_default),
+            map(opt(since), |s| s.unwrap_or(Support { version: (1, 0), target: None })),
+        );
+        let row = map(row, |(name, kind, bits, packed, register, declare, since)| TypeRow {
+            name, kind, bits, packed, register, declare, since,
+        });
+        let row = line.parse(preceded(word, row))?;
+        self.once("type", &row.name)?;
+        self.types.push(row);
+        Ok(())
+    }
+
+    fn space_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = (
+            expect("a state space such as .global", dotted),
+            flag("addressable"),
+            flag("modifier"),
+            opt(preceded(keyword("within"), expect("a state space", dotted))),
+            map(opt(preceded(keyword("since"), expect_version)), |v| v.unwrap_or((1, 0))),
+        );
+        let row = map(row, |(name, addressable, modifier, within, since)| SpaceRow {
+            name, addressable, modifier, within, since,
+        });
+        let row = line.parse(preceded(word, row))?;
+        self.once("space", &row.name)?;
+        self.spaces.push(row);
+        Ok(())
+    }
+
+    fn version_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let release = || map(opt(string), |text| text.filter(|t| !t.is_empty()));
+        let last = self.versions.last().map(|row| row.version);
+        let ascending = verify(version, move |v| last.is_none_or(|last| last < *v));
+        let row = (expect("a version after the previous one", ascending), release(), release());
+        let row = map(row, |(version, toolkit, driver)| VersionRow { version, toolkit, driver });
+        self.versions.push(line.parse(preceded(word, row))?);
+        Ok(())
+    }
+
+    fn target_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let until = preceded(expect("`until`", keyword("until")), expect_version);
+        let renamed = opt(preceded(keyword("renamed"), (expect("the new name", name), until)));
+        let since = preceded(expect("`since`", keyword("since")), expect_version);
+        let (name, since, renamed) =
+            line.parse(preceded(word, (expect("a target such as sm_90", name), since, renamed)))?;
+        self.once("target", &name)?;
+        let digits = name.text.strip_prefix("sm_").unwrap_or("");
+        let suffix = digits.chars().last().filter(|s| matches!(s, 'a' | 'f'));
+        let Ok(number) = digits.trim_end_matches(['a', 'f']).parse() else {
+            return name.error(format!("{name} is not of the form sm_N, sm_Na or sm_Nf"));
+        };
+        self.targets.push(TargetRow { name, number, suffix, since, renamed });
+        Ok(())
+    }
+
+    fn option_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let row = (expect("an option of .target", name), expect("`since`", since));
+        let row = line.parse(preceded(word, map(row, |(name, since)| OptionRow { name, since })))?;
+        self.once("option", &row.name)?;
+        self.options.push(row);
+        Ok(())
+    }
+
+    fn register_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let names = expect("a special register such as %tid", expanded);
+        let row = (names, flag("v4"), expect("a type", dotted), flag("volatile"), flag("short"), expect("`since`", since));
+        let row = map(row, |(names, vector, ty, volatile, short, since)| RegisterRow {
+            names, vector, ty, volatile, short, since,
+        });
+        let row = line.parse(preceded(word, row))?;
+        row.names.iter().try_for_each(|name| self.once("special register", name))?;
+        self.registers.push(row);
+        Ok(())
+    }
+
+    fn directive_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let count = || expect("a number of arguments", number);
+        let takes = map((count(), opt(preceded(keyword("to"), count()))), |(least, most)| (least, most.unwrap_or(least)));
+        let positions = preceded(peek(expect_one_of::<DirectivePosition>), several);
+        let row = (
+            expect("a directive such as .version", name),
+            expect("a section in quotes", string),
+            preceded(expect("`in`", keyword("in")), positions),
+            map(opt(one_of), |ending| ending.unwrap_or(Ending::Part)),
+            opt(preceded(keyword("takes"), takes)),
+            expect("`since`", since),
+            opt(preceded(keyword("until"), expect_version)),
+        );
+        let row = map(row, |(name, section, positions, ending, takes, since, until)| DirectiveRow {
+            name, section, positions, ending, takes, since, until,
+        });
+        let row = line.parse(preceded(word, row))?;
+        self.once("directive", &row.name)?;
+        self.directives.push(row);
+        Ok(())
+    }
+
+    fn class(&mut self, line: &Line<'_>) -> Result<()> {
+        let head = (expect("the name of a class", name), expect_one_of::<Arrangement>, expect("what the class selects, in quotes", string));
+        let (name, arrangement, meaning) = line.parse(preceded(word, head))?;
+        self.once("class", &name)?;
+        let vector = name.text == "vector";
+        self.classes.push(ClassRow { name, positional: arrangement == Arrangement::Positional, meaning });
+        for line in &line.children {
+            line.leaf()?;
+            for word in line.parse(many1(expect_modifiers))?.iter().flatten() {
+                let names = match word.text.strip_prefix(".v").and_then(|n| n.parse().ok()) {
+                    Some(length) if vector => Names::VectorLength(length),
+                    _ => Names::Nothing,
+                };
+                self.modifier(word, names)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `mark NAME "what explain says" "what it means" "example"`
+    fn mark_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let text = |what| expect(what, string);
+        let row = (expect("the name of a mark", name), text("a phrase in quotes"), text("the meaning in quotes"), text("an example in quotes"));
+        let row = map(row, |(name, phrase, meaning, example)| MarkRow { name, phrase, meaning, example });
+        let row = line.parse(preceded(word, row))?;
+        self.once("mark", &row.name)?;
+        self.marks.push(row);
+        Ok(())
+    }
+
+    /// `ignored MODIFIER… [on NAME…]`
+    fn ignored_row(&mut self, line: &Line<'_>) -> Result<()> {
+        let on = opt(preceded(keyword("on"), many1(name)));
+        let (modifiers, on) = line.parse(preceded(word, (many1(dotted), on)))?;
+        match on {
+            Some(names) => self.ignored_on.extend(names.into_iter().map(|name| (name, modifiers.clone()))),
+            None => {
+                modifiers.iter().try_for_each(|word| self.once("ignored", word))?;
+                self.ignored.extend(modifiers);
+            }
+        }
+        Ok(())
+    }
+
+    /// `doubled MODIFIER…`
+    fn doubled_row(&mut self, line: &Line<'_>) -> Result<()> {
+        for word in line.parse(preceded(word, many1(dotted)))? {
+            match self.modifier_id(&word.text) {
+                Some(id) => self.modifiers[id.0].doubled = true,
+                None => return word.error(format!("{word} is in no class")),
+            }
+        }
+        Ok(())
+    }
+
+    /// The target after renaming.
+    fn current_name<'v>(&'v self, t: &'v TargetRow) -> &'v TargetRow {
+        t.renamed.as_ref().and_then(|(to, _)| self.target(&to.text)).unwrap_or(t)
+    }
+
+    pub(crate) fn family(&self, number: u16) -> Option<&Vec<u16>> {
+        self.families.iter().find(|f| f.contains(&number))
+    }
+
+    /// Whether code that uses features of `feature` is legal on `target`: the partial order of targets.
+    fn implies(&self, target: &TargetRow, feature: &TargetRow) -> bool {
+        let (t, f) = (self.current_name(target), self.current_name(feature));
+        match f.suffix {
+            None => t.number >= f.number,
+            Some('f') => {
+                let same_family = self.family(t.number).is_some_and(|x| x.contains(&f.number));
+                t.suffix.is_some() && t.number >= f.number && same_family
+            }
+            Some(_) => t.suffix == f.suffix && t.number == f.number,
+        }
+    }
+
+    /// Every target that supports what `feature` supports.
+    pub(crate) fn targets_with(&self, feature: &TargetRow) -> u128 {
+        self.target_set(|t| self.implies(t, feature))
+    }
+
+    /// Every target whose features `target` supports.
+    pub(crate) fn implied_by(&self, target: &TargetRow) -> u128 {
+        self.target_set(|f| self.implies(target, f))
+    }
+
+    fn target_set(&self, is_in: impl Fn(&TargetRow) -> bool) -> u128 {
+        let bits = self.targets.iter().enumerate().filter(|(_, t)| is_in(t));
+        bits.fold(0, |set, (i, _)| set | 1 << i)
+    }
+}
+
+/// The 256 of `.m64n256k16`.
+fn columns(text: &str) -> Option<u16> {
+    let (_, rest) = text.strip_prefix(".m")?.split_once('n')?;
+    rest.split_once('k')?.0.parse().ok()
+}
+
+fn expect_version(at: Span<'_>) -> Parsed<'_, Version> {
+    expect("a version of the PTX ISA", version).parse(at)
+}
+
+fn since(at: Span<'_>) -> Parsed<'_, Support> {
+    let target = opt(verify(name, |t: &Word| t.text.starts_with("sm_")));
+    let support = map((expect_version, target), |(version, target)| Support { version, target });
+    preceded(keyword("since"), support).parse(at)
+}
+
+/// The names that a pattern generates.
+fn expanded(at: Span<'_>) -> Parsed<'_, Vec<Word>> {
+    let names = |w: Word| {
+        let names = expand(&w.text)?.into_iter();
+        Some(names.map(|text| Word { text, pos: w.pos.clone() }).collect())
+    };
+    nom::combinator::map_opt(pattern, names).parse(at)
+}
+
+fn expect_modifiers(at: Span<'_>) -> Parsed<'_, Vec<Word>> {
+    terminated(nom::combinator::not(nom::combinator::eof), nom::combinator::success(())).parse(at)?;
+    let dotted = verify(expanded, |list: &Vec<Word>| list.iter().all(|w| w.text.starts_with('.')));
+    expect("a modifier such as .rn", dotted).parse(at)
+}

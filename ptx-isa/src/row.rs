@@ -1,0 +1,275 @@
+//! The short names and constructors in which the generated tables are written.
+
+pub(crate) use crate::generated::{literals as l, target_sets as t};
+pub(crate) use crate::{
+    Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope, Effect, EffectKind as E,
+    Enforcement, Form, Instruction, Length as L, Marks as K, Modifier as M, ModifierSource as Source, Nesting as N,
+    Opcode as O, OperandTest as Q, Proxy, Role as R, ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
+};
+use crate::{Since, ImmRange, Modifier, ModifierSet, Operand, PtxVersion, Row, Rule, RuleKind, Table, TargetSet};
+
+/// A set of targets, and how the `.isa` files write it.
+#[derive(Copy, Clone)]
+pub(crate) struct NamedTargets(pub(crate) u128, pub(crate) &'static str);
+
+/// A version and the targets that support something in it.
+pub(crate) const fn ptx(major: u8, minor: u8, targets: NamedTargets) -> Since {
+    Since {
+        version: PtxVersion::new(major, minor),
+        targets: TargetSet(targets.0),
+        text: targets.1,
+    }
+}
+
+/// A slot with alternatives.
+pub(crate) const fn slot(name: &'static str, modifiers: &'static [Modifier]) -> Slot {
+    Slot {
+        name,
+        optional: false,
+        words: ModifierSet(modifiers),
+        sequences: &[],
+        default: None,
+    }
+}
+
+/// A slot with a fixed modifier, or with that and longer ones.
+pub(crate) const fn fixed(modifiers: &'static [Modifier]) -> Slot {
+    slot(modifiers[0].text(), modifiers)
+}
+
+impl Slot {
+    pub(crate) const fn with_sequences(mut self, sequences: &'static [&'static [Modifier]]) -> Self {
+        self.sequences = sequences;
+        self
+    }
+
+    pub(crate) const fn with_default(mut self, modifier: Modifier) -> Self {
+        self.default = Some(modifier);
+        self
+    }
+
+    pub(crate) const fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+}
+
+/// A form; its name is a comment above it.
+pub(crate) const fn form(
+    section: &'static str,
+    syntax: &'static str,
+    slots: &'static [&'static Slot],
+    since: &'static [Since],
+) -> Form {
+    Form {
+        section,
+        syntax,
+        ptxas: false,
+        slots,
+        accepted: Form::accepted_by(slots),
+        ignored: ModifierSet(&[]),
+        not_ignored: ModifierSet(&[]),
+        since,
+        operands: &[],
+        rules: &[],
+        tables: &[],
+        effects: &[],
+        notes: &[],
+        differences: &[],
+    }
+}
+
+impl Form {
+    pub(crate) const fn ptxas(mut self) -> Self {
+        self.ptxas = true;
+        self
+    }
+
+    pub(crate) const fn ignoring(mut self, modifiers: &'static [Modifier]) -> Self {
+        self.ignored = ModifierSet(modifiers);
+        self
+    }
+
+    pub(crate) const fn not_ignoring(mut self, modifiers: &'static [Modifier]) -> Self {
+        self.not_ignored = ModifierSet(modifiers);
+        self
+    }
+}
+
+/// Sets a list of a form.
+macro_rules! lists {
+    ($($with:ident $name:ident: $ty:ty),*) => {
+        impl Form {
+            $(pub(crate) const fn $with(mut self, list: &'static [$ty]) -> Self {
+                self.$name = list;
+                self
+            })*
+        }
+    };
+}
+lists!(
+    with_operands operands: Operand,
+    with_rules rules: Rule,
+    with_tables tables: Table,
+    with_effects effects: Effect,
+    with_notes notes: &'static str,
+    with_differences differences: &'static str
+);
+
+/// An operand at a comma-separated position.
+pub(crate) const fn op(name: &'static str, position: u8, role: R) -> Operand {
+    Operand {
+        name,
+        position,
+        nesting: N::Whole,
+        optional: false,
+        role,
+        ty: T::None,
+        length: L::Scalar,
+        marks: K::empty(),
+        range: None,
+        access: A::None,
+        spaces: Spaces::Any,
+        align: 0,
+        size: Size::Unknown,
+        iff: None,
+    }
+}
+
+impl Operand {
+    pub(crate) const fn nested(mut self, nesting: N) -> Self {
+        self.nesting = nesting;
+        self
+    }
+
+    pub(crate) const fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    pub(crate) const fn ty(mut self, ty: T) -> Self {
+        self.ty = ty;
+        self
+    }
+
+    pub(crate) const fn length(mut self, length: L) -> Self {
+        self.length = length;
+        self
+    }
+
+    pub(crate) const fn marks(mut self, marks: &[K]) -> Self {
+        let mut i = 0;
+        while i < marks.len() {
+            self.marks = self.marks.union(marks[i]);
+            i += 1;
+        }
+        self
+    }
+
+    pub(crate) const fn range(mut self, low: i64, high: i64, step: i64) -> Self {
+        self.range = Some(ImmRange { low, high, step });
+        self
+    }
+
+    pub(crate) const fn access(mut self, access: A) -> Self {
+        self.access = access;
+        self
+    }
+
+    pub(crate) const fn spaces(mut self, spaces: Spaces) -> Self {
+        self.spaces = spaces;
+        self
+    }
+
+    pub(crate) const fn align(mut self, align: u16) -> Self {
+        self.align = align;
+        self
+    }
+
+    pub(crate) const fn size(mut self, size: Size) -> Self {
+        self.size = size;
+        self
+    }
+
+    pub(crate) const fn iff(mut self, cond: C) -> Self {
+        self.iff = Some(cond);
+        self
+    }
+}
+
+pub(crate) const fn holds(slot: u8, modifiers: &'static [Modifier]) -> C {
+    C::Holds(slot, ModifierSet(modifiers))
+}
+
+const fn rule(kind: RuleKind) -> Rule {
+    Rule { kind, ptxas: false }
+}
+
+impl Rule {
+    pub(crate) const fn ptxas(mut self) -> Self {
+        self.ptxas = true;
+        self
+    }
+}
+
+pub(crate) const fn require(when: C, then: C) -> Rule {
+    rule(RuleKind::Require(when, then))
+}
+
+pub(crate) const fn deny(cond: C) -> Rule {
+    rule(RuleKind::Deny(cond))
+}
+
+pub(crate) const fn since(when: C, since: &'static [Since]) -> Rule {
+    rule(RuleKind::RequiresTarget(when, since))
+}
+
+pub(crate) const fn removed_in(when: C, since: &'static [Since]) -> Rule {
+    rule(RuleKind::RemovedIn(when, since))
+}
+
+pub(crate) const fn deprecated(when: C, since: &'static [Since], instead: &'static str) -> Rule {
+    rule(RuleKind::Deprecated(when, since, instead))
+}
+
+pub(crate) const fn ordered(low: u8, high: u8) -> Rule {
+    rule(RuleKind::Ordered(low, high))
+}
+
+pub(crate) const fn must_agree(slot: u8, enforcement: Enforcement) -> Rule {
+    rule(RuleKind::MustAgree(slot, enforcement))
+}
+
+pub(crate) const fn table(columns: &'static [u8], operands: &'static [u8], rows: &'static [Row]) -> Table {
+    Table { columns, operands, rows }
+}
+
+pub(crate) const fn row(
+    cells: &'static [Cell],
+    lengths: &'static [&'static [u16]],
+    since: &'static [Since],
+) -> Row {
+    Row { cells, lengths, since }
+}
+
+pub(crate) const fn one_of(modifiers: &'static [Modifier]) -> Cell {
+    Cell::OneOf(ModifierSet(modifiers))
+}
+
+pub(crate) const fn effect(kind: E) -> Effect {
+    effect_if(C::Always, kind)
+}
+
+pub(crate) const fn effect_if(when: C, kind: E) -> Effect {
+    Effect { when, kind }
+}
+
+pub(crate) const fn insn(
+    name: &'static str,
+    opcode: O,
+    words: &'static [Modifier],
+    since: &'static [Since],
+    forms: &'static [&'static Form],
+) -> Instruction {
+    Instruction { name, opcode, words, since, forms }
+}
