@@ -6,8 +6,8 @@ use crate::bind_family::Used;
 use crate::input::{Error, Pos, Result, Word, split};
 use crate::notation::{self as ast, Derived, SlotDef, SlotUse};
 use crate::schema::{
-    Availability, Cond, Definition, Form, Length, Operand, OperandId, RuleKind, Size, Slot, SlotId, Spaces, TypeExpr,
-    implies,
+    Availability, Cond, Definition, Form, Length, Operand, OperandId, RuleKind, Size, Slot, SlotId,
+    Spaces, TypeExpr, implies,
 };
 use crate::vocabulary::{ModifierId, Vocabulary};
 
@@ -48,10 +48,23 @@ impl<'a> Binder<'a> {
                 names.extend(slot.suffixes.iter().map(|s| format!("{name}{s}")));
             }
             names.extend(form.operands.iter().map(|o| o.name.text.clone()));
-            let defs = form.body.slots.iter().chain(&block.body.slots).chain(&family.shared);
+            let defs = form
+                .body
+                .slots
+                .iter()
+                .chain(&block.body.slots)
+                .chain(&family.shared);
             names.extend(defs.flat_map(|d| &d.alternatives).flatten().cloned());
         }
-        Self { vocabulary, used, family, block, form, slots: Vec::new(), block_names: names }
+        Self {
+            vocabulary,
+            used,
+            family,
+            block,
+            form,
+            slots: Vec::new(),
+            block_names: names,
+        }
     }
 
     /// The resolved form.
@@ -61,7 +74,11 @@ impl<'a> Binder<'a> {
             let slot = self.bind_slot(slot)?;
             self.slots.push(slot);
         }
-        let operands = form.operands.iter().map(|o| self.operand(o)).collect::<Result<_>>()?;
+        let operands = form
+            .operands
+            .iter()
+            .map(|o| self.operand(o))
+            .collect::<Result<_>>()?;
         let bodies = [(&block.body, Owner::Block), (&form.body, Owner::Form)];
         let mut bound = Form {
             section: block.section.clone(),
@@ -82,7 +99,10 @@ impl<'a> Binder<'a> {
             for rule in &body.rules {
                 if let Some(kind) = self.rule(rule, owner)? {
                     self.used.rules.insert(rule.pos.clone());
-                    bound.rules.push(crate::schema::Rule { kind, ptxas: rule.ptxas });
+                    bound.rules.push(crate::schema::Rule {
+                        kind,
+                        ptxas: rule.ptxas,
+                    });
                 }
             }
             for table in &body.tables {
@@ -113,7 +133,14 @@ impl<'a> Binder<'a> {
         }
         let longer = slot.suffixes.iter().map(|s| vec![format!("{name}{s}")]);
         let alternatives = std::iter::once(split(name)).chain(longer).collect();
-        (SlotDef { name: slot.name.clone(), alternatives, default: None }, Definition::Literal)
+        (
+            SlotDef {
+                name: slot.name.clone(),
+                alternatives,
+                default: None,
+            },
+            Definition::Literal,
+        )
     }
 
     fn bind_slot(&mut self, slot: &SlotUse) -> Result<Slot> {
@@ -125,10 +152,17 @@ impl<'a> Binder<'a> {
             optional: slot.optional,
             modifiers: Vec::new(),
             sequences: Vec::new(),
-            default: def.default.as_ref().map(|m| self.modifier(m, pos)).transpose()?,
+            default: def
+                .default
+                .as_ref()
+                .map(|m| self.modifier(m, pos))
+                .transpose()?,
         };
         for alternative in &def.alternatives {
-            let ids = alternative.iter().map(|m| self.modifier(m, pos)).collect::<Result<Vec<_>>>()?;
+            let ids = alternative
+                .iter()
+                .map(|m| self.modifier(m, pos))
+                .collect::<Result<Vec<_>>>()?;
             match ids[..] {
                 [one] => bound.modifiers.push(one),
                 _ => bound.sequences.push(ids),
@@ -141,8 +175,16 @@ impl<'a> Binder<'a> {
     /// Modifiers without effect on the instruction.
     fn ignored(&self) -> Result<Vec<ModifierId>> {
         let on = |name: &Word| self.block.names.iter().any(|n| n.text == name.text);
-        let list = self.vocabulary.ignored_on.iter().find(|(name, _)| on(name)).map(|(_, list)| list);
-        list.into_iter().flatten().map(|m| self.modifier(&m.text, &m.pos)).collect()
+        let list = self
+            .vocabulary
+            .ignored_on
+            .iter()
+            .find(|(name, _)| on(name))
+            .map(|(_, list)| list);
+        list.into_iter()
+            .flatten()
+            .map(|m| self.modifier(&m.text, &m.pos))
+            .collect()
     }
 
     /// Modifiers without effect elsewhere that a form of the block uses.
@@ -154,7 +196,9 @@ impl<'a> Binder<'a> {
 
     pub(crate) fn modifier(&self, text: &str, pos: &Pos) -> Result<ModifierId> {
         self.vocabulary.modifier_id(text).ok_or_else(|| {
-            let message = format!("{text} is neither a slot defined here nor a modifier of modifiers.isa or types.isa");
+            let message = format!(
+                "{text} is neither a slot defined here nor a modifier of modifiers.isa or types.isa"
+            );
             Error::new(pos, message)
         })
     }
@@ -166,7 +210,10 @@ impl<'a> Binder<'a> {
     pub(crate) fn need_slot(&self, name: &Word) -> Result<SlotId> {
         match self.slot_id(&name.text) {
             Some(slot) => Ok(slot),
-            None => name.error(format!("{name} is not a slot of the form at {}", self.form.pos)),
+            None => name.error(format!(
+                "{name} is not a slot of the form at {}",
+                self.form.pos
+            )),
         }
     }
 
@@ -186,8 +233,15 @@ impl<'a> Binder<'a> {
         let in_table = tables.any(|t| t.operands.iter().any(|o| o.text == *name));
         let mut marks = Vec::new();
         for mark in &def.marks {
-            if !self.vocabulary.marks.iter().any(|row| row.name.text == mark.text) {
-                return mark.error(format!("{mark} is neither an attribute of operands nor a mark of marks.isa"));
+            if !self
+                .vocabulary
+                .marks
+                .iter()
+                .any(|row| row.name.text == mark.text)
+            {
+                return mark.error(format!(
+                    "{mark} is neither an attribute of operands nor a mark of marks.isa"
+                ));
             }
             marks.push(mark.text.clone());
         }
@@ -198,14 +252,22 @@ impl<'a> Binder<'a> {
             role: def.role,
             optional: at.optional,
             ty: self.type_expr(&def.ty)?,
-            length: if in_table { Length::Table } else { self.length(&def.length)? },
+            length: if in_table {
+                Length::Table
+            } else {
+                self.length(&def.length)?
+            },
             marks,
             range: def.range,
             access: def.access,
             spaces: self.spaces(&def.spaces)?,
             align: def.align,
             size: self.size(&def.size)?,
-            iff: def.iff.as_ref().map(|c| self.cond(c, Owner::Block)).transpose()?,
+            iff: def
+                .iff
+                .as_ref()
+                .map(|c| self.cond(c, Owner::Block))
+                .transpose()?,
         })
     }
 
@@ -213,14 +275,25 @@ impl<'a> Binder<'a> {
         Ok(match ty {
             ast::TypeExpr::None => TypeExpr::None,
             ast::TypeExpr::Derived(Derived::Bits, slot) => TypeExpr::Bits(self.need_slot(slot)?),
-            ast::TypeExpr::Derived(Derived::DoubleWidth, slot) => TypeExpr::DoubleWidth(self.need_slot(slot)?),
-            ast::TypeExpr::Derived(Derived::Container, slot) => TypeExpr::Container(self.need_slot(slot)?),
+            ast::TypeExpr::Derived(Derived::DoubleWidth, slot) => {
+                TypeExpr::DoubleWidth(self.need_slot(slot)?)
+            }
+            ast::TypeExpr::Derived(Derived::Container, slot) => {
+                TypeExpr::Container(self.need_slot(slot)?)
+            }
             ast::TypeExpr::Named(name) => match self.slot_id(&name.text) {
                 Some(slot) => TypeExpr::Slot(slot),
-                None if self.vocabulary.types.iter().any(|t| t.name.text == name.text) => {
+                None if self
+                    .vocabulary
+                    .types
+                    .iter()
+                    .any(|t| t.name.text == name.text) =>
+                {
                     TypeExpr::Scalar(crate::naming::variant(&name.text))
                 }
-                None => return name.error(format!("{name} is neither a slot of this form nor a type")),
+                None => {
+                    return name.error(format!("{name} is neither a slot of this form nor a type"));
+                }
             },
         })
     }
@@ -230,7 +303,9 @@ impl<'a> Binder<'a> {
             ast::Length::Scalar => Length::Scalar,
             ast::Length::Fixed(n) => Length::Fixed(*n),
             // Without the slot, the form is the scalar one of its block.
-            ast::Length::Slot(slot) => self.slot_id(&slot.text).map_or(Length::Scalar, Length::Slot),
+            ast::Length::Slot(slot) => self
+                .slot_id(&slot.text)
+                .map_or(Length::Scalar, Length::Slot),
             ast::Length::Fragment(slot) => Length::Fragment(self.need_slot(slot)?),
             ast::Length::Cases(cases) => {
                 let mut bound = Vec::new();
@@ -265,10 +340,17 @@ impl<'a> Binder<'a> {
                 generic = true;
             } else if let Some(slot) = self.slot_id(&space.text) {
                 return Ok(Spaces::Slot(slot));
-            } else if self.vocabulary.spaces.iter().any(|s| s.name.text == space.text && s.modifier) {
+            } else if self
+                .vocabulary
+                .spaces
+                .iter()
+                .any(|s| s.name.text == space.text && s.modifier)
+            {
                 found.push(self.modifier(&space.text, &space.pos)?);
             } else if !self.block_names.contains(&space.text) {
-                return space.error(format!("{space} is neither a slot of this form nor a state space"));
+                return space.error(format!(
+                    "{space} is neither a slot of this form nor a state space"
+                ));
             }
         }
         Ok(match (list.is_empty(), generic) {
@@ -293,12 +375,21 @@ impl<'a> Binder<'a> {
                     if holders.is_empty() {
                         self.missing(word, owner)?;
                     }
-                    Cond::any(holders.into_iter().map(|slot| Cond::Holds(slot, Vec::from_iter(id))).collect())
+                    Cond::any(
+                        holders
+                            .into_iter()
+                            .map(|slot| Cond::Holds(slot, Vec::from_iter(id)))
+                            .collect(),
+                    )
                 }
             },
             ast::Cond::In(name, list) => self.holds_one_of(name, list, owner)?,
-            ast::Cond::Operand(name, test) => self.operand_cond(name, owner, |o| Cond::Operand(o, *test))?,
-            ast::Cond::Vector(name, n) => self.operand_cond(name, owner, |o| Cond::Vector(o, *n))?,
+            ast::Cond::Operand(name, test) => {
+                self.operand_cond(name, owner, |o| Cond::Operand(o, *test))?
+            }
+            ast::Cond::Vector(name, n) => {
+                self.operand_cond(name, owner, |o| Cond::Vector(o, *n))?
+            }
             ast::Cond::InEntry => Cond::InEntry,
             ast::Cond::InFunc => Cond::InFunc,
         })
@@ -312,7 +403,10 @@ impl<'a> Binder<'a> {
         let Some(slot) = self.slot_id(&name.text) else {
             return self.missing(name, owner).map(|()| Cond::Never);
         };
-        let ids = list.iter().map(|m| self.modifier(&m.text, &m.pos)).collect::<Result<Vec<_>>>()?;
+        let ids = list
+            .iter()
+            .map(|m| self.modifier(&m.text, &m.pos))
+            .collect::<Result<Vec<_>>>()?;
         let holder = &self.slots[slot];
         let held: Vec<ModifierId> = ids.into_iter().filter(|&m| holder.holds(m)).collect();
         if held.is_empty() {
@@ -323,10 +417,19 @@ impl<'a> Binder<'a> {
             return Ok(Cond::Never);
         }
         let every = !holder.optional && holder.all().all(|m| held.contains(&m));
-        Ok(if every { Cond::Always } else { Cond::Holds(slot, held) })
+        Ok(if every {
+            Cond::Always
+        } else {
+            Cond::Holds(slot, held)
+        })
     }
 
-    fn operand_cond(&self, name: &Word, owner: Owner, cond: impl Fn(OperandId) -> Cond) -> Result<Cond> {
+    fn operand_cond(
+        &self,
+        name: &Word,
+        owner: Owner,
+        cond: impl Fn(OperandId) -> Cond,
+    ) -> Result<Cond> {
         match self.operand_id(&name.text) {
             Some(operand) => Ok(cond(operand)),
             None => self.missing(name, owner).map(|()| Cond::Never),
@@ -351,7 +454,9 @@ fn extract_since(form: &mut Form) {
     let mut rules = Vec::new();
     for rule in std::mem::take(&mut form.rules) {
         match rule.kind {
-            RuleKind::RequiresTarget(Cond::Always, list) if !rule.ptxas && (since.is_empty() || implies(&list, &since)) => {
+            RuleKind::RequiresTarget(Cond::Always, list)
+                if !rule.ptxas && (since.is_empty() || implies(&list, &since)) =>
+            {
                 since = list;
             }
             _ => rules.push(rule),

@@ -21,12 +21,23 @@ impl Used {
     /// An error for the first definition of a block that no form uses.
     fn check(&self, block: &ast::Block) -> Result<()> {
         for body in std::iter::once(&block.body).chain(block.forms.iter().map(|f| &f.body)) {
-            let names = body.slots.iter().map(|d| &d.name).chain(body.operands.iter().map(|d| &d.name));
+            let names = body
+                .slots
+                .iter()
+                .map(|d| &d.name)
+                .chain(body.operands.iter().map(|d| &d.name));
             for name in names.filter(|name| !self.definitions.contains(&name.pos)) {
                 return name.error(format!("no form uses {name}"));
             }
-            for rule in body.rules.iter().filter(|rule| !self.rules.contains(&rule.pos)) {
-                return Err(Error::new(&rule.pos, "the rule applies to no form: it can never be violated"));
+            for rule in body
+                .rules
+                .iter()
+                .filter(|rule| !self.rules.contains(&rule.pos))
+            {
+                return Err(Error::new(
+                    &rule.pos,
+                    "the rule applies to no form: it can never be violated",
+                ));
             }
         }
         Ok(())
@@ -43,23 +54,40 @@ pub(crate) fn bind(vocabulary: &Vocabulary, families: &[ast::Family]) -> Result<
         for block in &family.blocks {
             let names: Vec<String> = block.names.iter().map(|n| n.text.clone()).collect();
             if let Some(first) = sections.insert((names, &block.section), &block.pos) {
-                let names = block.names.iter().map(|n| n.text.as_str()).collect::<Vec<_>>().join(" ");
+                let names = block
+                    .names
+                    .iter()
+                    .map(|n| n.text.as_str())
+                    .collect::<Vec<_>>()
+                    .join(" ");
                 let message = format!("{names} of section {} is at {first} already", block.section);
                 return Err(Error::new(&block.pos, message));
             }
             blocks.push(bind_block(vocabulary, &mut used, family, block)?);
             used.check(block)?;
         }
-        for def in family.shared.iter().filter(|def| !used.definitions.contains(&def.name.pos)) {
+        for def in family
+            .shared
+            .iter()
+            .filter(|def| !used.definitions.contains(&def.name.pos))
+        {
             return def.name.error(format!("no form uses {}", def.name));
         }
-        bound.push(Family { name: family.name.clone(), blocks });
+        bound.push(Family {
+            name: family.name.clone(),
+            blocks,
+        });
     }
     check_vocabulary(vocabulary, families, &used)?;
     Ok(bound)
 }
 
-fn bind_block(v: &Vocabulary, used: &mut Used, family: &ast::Family, block: &ast::Block) -> Result<Block> {
+fn bind_block(
+    v: &Vocabulary,
+    used: &mut Used,
+    family: &ast::Family,
+    block: &ast::Block,
+) -> Result<Block> {
     if block.forms.is_empty() {
         return Err(Error::new(&block.pos, "the block has no form"));
     }
@@ -81,7 +109,10 @@ fn bind_block(v: &Vocabulary, used: &mut Used, family: &ast::Family, block: &ast
         }
         names_since.push((name.text.clone(), since(v, list)?));
     }
-    let forms = block.forms.iter().map(|form| Binder::new(v, used, family, block, form).bind());
+    let forms = block
+        .forms
+        .iter()
+        .map(|form| Binder::new(v, used, family, block, form).bind());
     Ok(Block {
         forms: forms.collect::<Result<_>>()?,
         names: block.names.iter().map(|n| n.text.clone()).collect(),
@@ -100,7 +131,10 @@ fn check_vocabulary(vocabulary: &Vocabulary, families: &[ast::Family], used: &Us
     let all = vocabulary.modifiers.iter().enumerate();
     let typed = |names: Names| matches!(names, Names::Type);
     let mut unused = all.filter(|(i, m)| {
-        !m.ignored && !typed(m.names) && vocabulary.classes[m.class].name.text != "lane" && !used.modifiers.contains(&ModifierId(*i))
+        !m.ignored
+            && !typed(m.names)
+            && vocabulary.classes[m.class].name.text != "lane"
+            && !used.modifiers.contains(&ModifierId(*i))
     });
     match unused.next() {
         Some((_, m)) => m.word.error(format!("no form and no name uses {}", m.word)),

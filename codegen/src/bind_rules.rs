@@ -3,7 +3,9 @@
 use crate::bind::{Binder, Owner};
 use crate::input::{Error, Result, Word};
 use crate::notation as ast;
-use crate::schema::{Availability, Cell, Cond, Effect, EffectKind, ModifierSource, RuleKind, Row, Table};
+use crate::schema::{
+    Availability, Cell, Cond, Effect, EffectKind, ModifierSource, Row, RuleKind, Table,
+};
 use crate::vocabulary::Vocabulary;
 
 impl Binder<'_> {
@@ -32,15 +34,22 @@ impl Binder<'_> {
             ast::RuleKind::RemovedIn(when, list) => {
                 RuleKind::RemovedIn(self.when(when.as_ref(), owner)?, self.since(list)?)
             }
-            ast::RuleKind::Deprecated(when, list, instead) => {
-                RuleKind::Deprecated(self.when(when.as_ref(), owner)?, self.since(list)?, instead.clone())
+            ast::RuleKind::Deprecated(when, list, instead) => RuleKind::Deprecated(
+                self.when(when.as_ref(), owner)?,
+                self.since(list)?,
+                instead.clone(),
+            ),
+            ast::RuleKind::Ordered(low, high) => {
+                match (self.operand_id(&low.text), self.operand_id(&high.text)) {
+                    (Some(low), Some(high)) => RuleKind::Ordered(low, high),
+                    _ => return Ok(None),
+                }
             }
-            ast::RuleKind::Ordered(low, high) => match (self.operand_id(&low.text), self.operand_id(&high.text)) {
-                (Some(low), Some(high)) => RuleKind::Ordered(low, high),
-                _ => return Ok(None),
-            },
             ast::RuleKind::MustAgree { slot, warning } => match self.slot_id(&slot.text) {
-                Some(slot) => RuleKind::MustAgree { slot, warning: *warning },
+                Some(slot) => RuleKind::MustAgree {
+                    slot,
+                    warning: *warning,
+                },
                 None => return Ok(None),
             },
         };
@@ -56,38 +65,57 @@ impl Binder<'_> {
     }
 
     pub(crate) fn table(&mut self, table: &ast::Table) -> Result<Table> {
-        let columns = table.columns.iter().map(|name| self.need_slot(name)).collect::<Result<Vec<_>>>()?;
+        let columns = table
+            .columns
+            .iter()
+            .map(|name| self.need_slot(name))
+            .collect::<Result<Vec<_>>>()?;
         let operand = |name: &Word| match self.operand_id(&name.text) {
             Some(operand) => Ok(operand),
-            None => name.error(format!("{name} is not an operand of the form at {}", self.form.pos)),
+            None => name.error(format!(
+                "{name} is not an operand of the form at {}",
+                self.form.pos
+            )),
         };
         let operands = table.operands.iter().map(operand).collect::<Result<_>>()?;
         let mut rows = Vec::new();
         for row in &table.rows {
             let cells = row.cells.iter().zip(&columns);
             rows.push(Row {
-                cells: cells.map(|(cell, &column)| self.cell(cell, column, row)).collect::<Result<_>>()?,
+                cells: cells
+                    .map(|(cell, &column)| self.cell(cell, column, row))
+                    .collect::<Result<_>>()?,
                 lengths: row.lengths.clone(),
                 since: self.since(&row.since)?,
             });
         }
-        Ok(Table { columns, operands, rows })
+        Ok(Table {
+            columns,
+            operands,
+            rows,
+        })
     }
 
     fn cell(&self, cell: &ast::Cell, column: usize, row: &ast::Row) -> Result<Cell> {
         Ok(match cell {
             ast::Cell::Any => Cell::Any,
             ast::Cell::Absent => Cell::Absent,
-            ast::Cell::Same(slot) => {
-                Cell::Same(self.need_slot(&Word { text: slot.clone(), pos: row.pos.clone() })?)
-            }
+            ast::Cell::Same(slot) => Cell::Same(self.need_slot(&Word {
+                text: slot.clone(),
+                pos: row.pos.clone(),
+            })?),
             ast::Cell::Words(list) => {
                 let mut ids = Vec::new();
                 for text in list {
                     let slot = &self.slots[column];
                     match self.vocabulary.modifier_id(text).filter(|&m| slot.holds(m)) {
                         Some(id) => ids.push(id),
-                        None => return Err(Error::new(&row.pos, format!("{text} is not an alternative of {}", slot.name))),
+                        None => {
+                            return Err(Error::new(
+                                &row.pos,
+                                format!("{text} is not an alternative of {}", slot.name),
+                            ));
+                        }
                     }
                 }
                 Cell::Words(ids)
@@ -111,10 +139,13 @@ impl Binder<'_> {
                 Some(operand) => Some(EffectKind::Lanes(operand)),
                 None => self.missing(name, owner).map(|()| None)?,
             },
-            ast::EffectKind::Async(completion, phase) => Some(EffectKind::Async(*completion, *phase)),
-            ast::EffectKind::Memory(access, space) => {
-                Some(EffectKind::Memory(*access, self.modifier(&space.text, &space.pos)?))
+            ast::EffectKind::Async(completion, phase) => {
+                Some(EffectKind::Async(*completion, *phase))
             }
+            ast::EffectKind::Memory(access, space) => Some(EffectKind::Memory(
+                *access,
+                self.modifier(&space.text, &space.pos)?,
+            )),
             ast::EffectKind::Carry(carry) => Some(EffectKind::Carry(*carry)),
             ast::EffectKind::Plain(plain) => Some(EffectKind::Plain(*plain)),
         };
@@ -126,24 +157,40 @@ impl Binder<'_> {
         if let Some(slot) = self.slot_id(&word.text) {
             return Ok(Some(ModifierSource::Slot(slot)));
         }
-        if self.block_names.contains(&word.text) && self.vocabulary.modifier_id(&word.text).is_none() {
+        if self.block_names.contains(&word.text)
+            && self.vocabulary.modifier_id(&word.text).is_none()
+        {
             return Ok(None);
         }
-        self.modifier(&word.text, &word.pos).map(|id| Some(ModifierSource::Fixed(id)))
+        self.modifier(&word.text, &word.pos)
+            .map(|id| Some(ModifierSource::Fixed(id)))
     }
 }
 
 /// Alternatives of versions and targets.
 pub(crate) fn since(vocabulary: &Vocabulary, list: &[ast::Since]) -> Result<Vec<Availability>> {
-    list.iter().map(|since| availability(vocabulary, since)).collect()
+    list.iter()
+        .map(|since| availability(vocabulary, since))
+        .collect()
 }
 
 fn availability(vocabulary: &Vocabulary, since: &ast::Since) -> Result<Availability> {
     let (major, minor) = since.version;
-    if !vocabulary.versions.iter().any(|v| v.version == since.version) {
-        return Err(Error::new(&since.pos, format!("there is no version {major}.{minor}")));
+    if !vocabulary
+        .versions
+        .iter()
+        .any(|v| v.version == since.version)
+    {
+        return Err(Error::new(
+            &since.pos,
+            format!("there is no version {major}.{minor}"),
+        ));
     }
-    let mut targets = if since.targets.is_empty() { u128::MAX >> (128 - vocabulary.targets.len()) } else { 0 };
+    let mut targets = if since.targets.is_empty() {
+        u128::MAX >> (128 - vocabulary.targets.len())
+    } else {
+        0
+    };
     for name in &since.targets {
         if let Some((from, to)) = name.text.split_once("..") {
             let (Some(from), Some(to)) = (vocabulary.target(from), vocabulary.target(to)) else {
@@ -157,10 +204,15 @@ fn availability(vocabulary: &Vocabulary, since: &ast::Since) -> Result<Availabil
             return name.error(format!("{bare} is not a target of targets.isa"));
         };
         if name.text.ends_with('+') != (target.suffix == Some('f')) {
-            return name.error("a family target is written sm_Nf+, other targets without a plus sign");
+            return name
+                .error("a family target is written sm_Nf+, other targets without a plus sign");
         }
         targets |= vocabulary.targets_with(target);
     }
     let text: Vec<&str> = since.targets.iter().map(|t| t.text.as_str()).collect();
-    Ok(Availability { version: since.version, targets, text: text.join(" ") })
+    Ok(Availability {
+        version: since.version,
+        targets,
+        text: text.join(" "),
+    })
 }

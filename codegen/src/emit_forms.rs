@@ -22,7 +22,12 @@ struct Instruction {
     since: Vec<Availability>,
 }
 
-pub(crate) fn emit(v: &Vocabulary, families: &[Family], opcodes: &[String], out: &mut Output) -> Result<()> {
+pub(crate) fn emit(
+    v: &Vocabulary,
+    families: &[Family],
+    opcodes: &[String],
+    out: &mut Output,
+) -> Result<()> {
     let mut instructions: BTreeMap<&str, Instruction> = BTreeMap::new();
     let mut literals = SlotNames::default();
     let p = Printer(v);
@@ -34,7 +39,10 @@ pub(crate) fn emit(v: &Vocabulary, families: &[Family], opcodes: &[String], out:
     literals.print(&p, "pub(crate) ", &mut text)?;
     out.add("literals.rs", text);
     out.add("target_sets.rs", target_sets(&p, families)?);
-    out.add("instructions.rs", instruction_list(&p, &instructions, opcodes)?);
+    out.add(
+        "instructions.rs",
+        instruction_list(&p, &instructions, opcodes)?,
+    );
     Ok(())
 }
 
@@ -60,7 +68,9 @@ impl SlotNames {
         let optional = if slot.optional { "_OPT" } else { "" };
         let base = format!("{prefix}{}{optional}", constant(&slot.name));
         let numbered = (2..).map(|n| format!("{base}_{n}"));
-        let free = std::iter::once(base.clone()).chain(numbered).find(|name| !self.taken.contains_key(name));
+        let free = std::iter::once(base.clone())
+            .chain(numbered)
+            .find(|name| !self.taken.contains_key(name));
         let name = free.unwrap_or(base);
         self.names.insert(slot.clone(), name.clone());
         self.taken.insert(name.clone(), slot.clone());
@@ -88,7 +98,9 @@ fn family_file<'f>(
         let name = block.names.first().context("a block without a name")?;
         let base = constant(name);
         let numbered = (2..).map(|n| format!("{base}_{n}"));
-        let ident = std::iter::once(base.clone()).chain(numbered).find(|n| taken.insert(n.clone()));
+        let ident = std::iter::once(base.clone())
+            .chain(numbered)
+            .find(|n| taken.insert(n.clone()));
         let ident = ident.unwrap_or(base);
         let mut own = SlotNames::default();
         let mut forms = String::new();
@@ -105,7 +117,11 @@ fn family_file<'f>(
         }
         writeln!(blocks, "\n// {}", block.names.join(" "))?;
         own.print(p, "", &mut blocks)?;
-        writeln!(blocks, "pub(crate) static {ident}: [Form; {}] = [\n{forms}];", block.forms.len())?;
+        writeln!(
+            blocks,
+            "pub(crate) static {ident}: [Form; {}] = [\n{forms}];",
+            block.forms.len()
+        )?;
         add_instructions(block, &format!("{}::{ident}", family.name), instructions);
     }
     let mut text = head(&format!("The forms of `{}.isa`.", family.name));
@@ -116,38 +132,89 @@ fn family_file<'f>(
     Ok(text + &blocks)
 }
 
-fn add_instructions<'f>(block: &'f Block, path: &str, instructions: &mut BTreeMap<&'f str, Instruction>) {
+fn add_instructions<'f>(
+    block: &'f Block,
+    path: &str,
+    instructions: &mut BTreeMap<&'f str, Instruction>,
+) {
     for name in &block.names {
         let entry = instructions.entry(name).or_default();
-        entry.forms.extend((0..block.forms.len()).map(|i| format!("&{path}[{i}]")));
+        entry
+            .forms
+            .extend((0..block.forms.len()).map(|i| format!("&{path}[{i}]")));
     }
     for (name, since) in &block.names_since {
-        instructions.entry(name).or_default().since.clone_from(since);
+        instructions
+            .entry(name)
+            .or_default()
+            .since
+            .clone_from(since);
     }
 }
 
-fn form(p: &Printer<'_>, name: &str, form: &Form, slots: &[String], out: &mut String) -> Result<()> {
-    let space = if form.syntax.is_empty() || form.syntax.starts_with(['.', '{']) { "" } else { " " };
+fn form(
+    p: &Printer<'_>,
+    name: &str,
+    form: &Form,
+    slots: &[String],
+    out: &mut String,
+) -> Result<()> {
+    let space = if form.syntax.is_empty() || form.syntax.starts_with(['.', '{']) {
+        ""
+    } else {
+        " "
+    };
     writeln!(out, "    // {name}{space}{}", form.syntax)?;
-    write!(out, "    form({:?}, {:?}, &[{}], {})", form.section, form.syntax, slots.join(", "), p.since(&form.since))?;
+    write!(
+        out,
+        "    form({:?}, {:?}, &[{}], {})",
+        form.section,
+        form.syntax,
+        slots.join(", "),
+        p.since(&form.since)
+    )?;
     if form.ptxas {
         out.push_str(".ptxas()");
     }
-    for (name, ids) in [("ignoring", &form.ignored), ("not_ignoring", &form.not_ignored)] {
+    for (name, ids) in [
+        ("ignoring", &form.ignored),
+        ("not_ignoring", &form.not_ignored),
+    ] {
         if !ids.is_empty() {
             write!(out, "\n        .{name}({})", p.modifiers(ids))?;
         }
     }
-    section(out, "operands", form.operands.iter().map(|o| p.operand(o)).collect())?;
+    section(
+        out,
+        "operands",
+        form.operands.iter().map(|o| p.operand(o)).collect(),
+    )?;
     section(out, "rules", form.rules.iter().map(|r| p.rule(r)).collect())?;
     let tables = form.tables.iter().map(|table| {
-        let rows = list(&table.rows, |row| format!("\n                {}", p.row(row)));
-        format!("table(&{:?}, &{:?}, &[{}])", table.columns, table.operands, rows)
+        let rows = list(&table.rows, |row| {
+            format!("\n                {}", p.row(row))
+        });
+        format!(
+            "table(&{:?}, &{:?}, &[{}])",
+            table.columns, table.operands, rows
+        )
     });
     section(out, "tables", tables.collect())?;
-    section(out, "effects", form.effects.iter().map(|e| p.effect(e)).collect())?;
-    section(out, "notes", form.notes.iter().map(|n| format!("{n:?}")).collect())?;
-    section(out, "differences", form.differences.iter().map(|d| format!("{d:?}")).collect())?;
+    section(
+        out,
+        "effects",
+        form.effects.iter().map(|e| p.effect(e)).collect(),
+    )?;
+    section(
+        out,
+        "notes",
+        form.notes.iter().map(|n| format!("{n:?}")).collect(),
+    )?;
+    section(
+        out,
+        "differences",
+        form.differences.iter().map(|d| format!("{d:?}")).collect(),
+    )?;
     out.push_str(",\n");
     Ok(())
 }
@@ -157,11 +224,17 @@ fn section(out: &mut String, name: &str, items: Vec<String>) -> Result<()> {
     let one_line = items.join(", ");
     match items.len() {
         0 => {}
-        _ if one_line.len() < WIDTH && name != "operands" && name != "rules" || items.len() == 1 => {
+        _ if one_line.len() < WIDTH && name != "operands" && name != "rules"
+            || items.len() == 1 =>
+        {
             write!(out, "\n        .with_{name}(&[{one_line}])")?;
         }
         _ => {
-            write!(out, "\n        .with_{name}(&[\n            {}])", items.join(",\n            "))?;
+            write!(
+                out,
+                "\n        .with_{name}(&[\n            {}])",
+                items.join(",\n            ")
+            )?;
         }
     }
     Ok(())
@@ -172,14 +245,21 @@ fn target_sets(p: &Printer<'_>, families: &[Family]) -> Result<String> {
     let mut sets = BTreeSet::new();
     let mut add = |list: &[Availability]| {
         for a in list {
-            sets.insert((p.target_set(a).replace("t::", ""), a.targets, a.text.clone()));
+            sets.insert((
+                p.target_set(a).replace("t::", ""),
+                a.targets,
+                a.text.clone(),
+            ));
         }
     };
     for block in families.iter().flat_map(|f| &f.blocks) {
         block.names_since.iter().for_each(|(_, since)| add(since));
         for form in &block.forms {
             add(&form.since);
-            form.tables.iter().flat_map(|t| &t.rows).for_each(|row| add(&row.since));
+            form.tables
+                .iter()
+                .flat_map(|t| &t.rows)
+                .for_each(|row| add(&row.since));
             for rule in &form.rules {
                 match &rule.kind {
                     RuleKind::RequiresTarget(_, since)
@@ -192,21 +272,38 @@ fn target_sets(p: &Printer<'_>, families: &[Family]) -> Result<String> {
     }
     let mut out = head("Sets of targets by their names in the tables.") + "\n";
     for (name, targets, text) in sets {
-        writeln!(out, "pub(crate) const {name}: NamedTargets = NamedTargets({targets:#x}, {text:?});")?;
+        writeln!(
+            out,
+            "pub(crate) const {name}: NamedTargets = NamedTargets({targets:#x}, {text:?});"
+        )?;
     }
     Ok(out)
 }
 
-fn instruction_list(p: &Printer<'_>, instructions: &BTreeMap<&str, Instruction>, opcodes: &[String]) -> Result<String> {
+fn instruction_list(
+    p: &Printer<'_>,
+    instructions: &BTreeMap<&str, Instruction>,
+    opcodes: &[String],
+) -> Result<String> {
     let mut out = head("All instructions, by opcode and then by name.");
     out.push_str("use super::*;\n\n");
-    writeln!(out, "pub(crate) static INSTRUCTIONS: [Instruction; {}] = [", instructions.len())?;
+    writeln!(
+        out,
+        "pub(crate) static INSTRUCTIONS: [Instruction; {}] = [",
+        instructions.len()
+    )?;
     let mut count = 0;
     for opcode in opcodes {
         let prefix = format!("{opcode}.");
-        for (name, instruction) in instructions.iter().filter(|(n, _)| **n == opcode || n.starts_with(&prefix)) {
+        for (name, instruction) in instructions
+            .iter()
+            .filter(|(n, _)| **n == opcode || n.starts_with(&prefix))
+        {
             let fixed = split(name.strip_prefix(opcode.as_str()).context("a prefix")?);
-            let fixed = fixed.iter().filter_map(|m| p.0.modifier_id(m)).collect::<Vec<_>>();
+            let fixed = fixed
+                .iter()
+                .filter_map(|m| p.0.modifier_id(m))
+                .collect::<Vec<_>>();
             writeln!(
                 out,
                 "    insn({name:?}, {}, {}, {}, &[{}]),",

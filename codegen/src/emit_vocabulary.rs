@@ -35,10 +35,16 @@ impl Enum<'_> {
         for (word, facts) in &self.words {
             let variant = variant(word);
             writeln!(out, "    {variant} {word:?} {facts},")?;
-            ensure!(variants.insert(variant.clone()), "two words of {name} would be {variant}");
+            ensure!(
+                variants.insert(variant.clone()),
+                "two words of {name} would be {variant}"
+            );
         }
         let words: Vec<&str> = self.words.iter().map(|(word, _)| *word).collect();
-        ensure!(words.len() < usize::from(perfect_hash::EMPTY), "too many words in {name}");
+        ensure!(
+            words.len() < usize::from(perfect_hash::EMPTY),
+            "too many words in {name}"
+        );
         let table = perfect_hash::build(&words)?;
         out.push_str("}\n");
         numbers(&mut out, "DISPLACEMENTS", &table.displacements)?;
@@ -67,7 +73,12 @@ fn option(value: Option<String>) -> String {
 
 /// The fields `since` and `target`.
 fn support(support: &Support) -> String {
-    let target = option(support.target.as_ref().map(|t| format!("Target::{}", variant(&t.text))));
+    let target = option(
+        support
+            .target
+            .as_ref()
+            .map(|t| format!("Target::{}", variant(&t.text))),
+    );
     format!("since: {}, target: {target}", version(support.version))
 }
 
@@ -81,14 +92,29 @@ pub(crate) fn emit(v: &Vocabulary, opcodes: &[String], out: &mut Output) -> Resu
         imports: "",
         words: opcodes.iter().map(|o| (o.as_str(), "()".into())).collect(),
     };
-    out.add("opcode.rs", opcodes.print("the `insn` blocks of ptx-isa/isa/*.isa")?);
-    out.add("modifier.rs", modifiers(v).print("ptx-isa/isa/modifiers.isa and types.isa")?);
+    out.add(
+        "opcode.rs",
+        opcodes.print("the `insn` blocks of ptx-isa/isa/*.isa")?,
+    );
+    out.add(
+        "modifier.rs",
+        modifiers(v).print("ptx-isa/isa/modifiers.isa and types.isa")?,
+    );
     out.add("class.rs", classes(v).print("ptx-isa/isa/modifiers.isa")?);
     out.add("scalar.rs", types(v).print("ptx-isa/isa/types.isa")?);
     out.add("space.rs", spaces(v).print("ptx-isa/isa/types.isa")?);
-    out.add("register.rs", registers(v).print("ptx-isa/isa/registers.isa")?);
-    out.add("directive.rs", directives(v).print("ptx-isa/isa/directives.isa")?);
-    out.add("target_option.rs", target_options(v).print("ptx-isa/isa/targets.isa")?);
+    out.add(
+        "register.rs",
+        registers(v).print("ptx-isa/isa/registers.isa")?,
+    );
+    out.add(
+        "directive.rs",
+        directives(v).print("ptx-isa/isa/directives.isa")?,
+    );
+    out.add(
+        "target_option.rs",
+        target_options(v).print("ptx-isa/isa/targets.isa")?,
+    );
     out.add("target.rs", targets(v)?.print("ptx-isa/isa/targets.isa")?);
     out.add("version.rs", versions(v)?);
     out.add("marks.rs", marks(v)?);
@@ -97,11 +123,16 @@ pub(crate) fn emit(v: &Vocabulary, opcodes: &[String], out: &mut Output) -> Resu
 
 fn modifiers(v: &Vocabulary) -> Enum<'_> {
     let facts = |m: &crate::vocabulary::ModifierRow| {
-        let mut facts = format!("ModifierFacts::new(C::{})", variant(&v.classes[m.class].name.text));
+        let mut facts = format!(
+            "ModifierFacts::new(C::{})",
+            variant(&v.classes[m.class].name.text)
+        );
         match m.names {
             Names::Nothing => {}
             Names::Type => facts += &format!(".scalar_type(ScalarType::{})", variant(&m.word.text)),
-            Names::Space => facts += &format!(".state_space(StateSpace::{})", variant(&m.word.text)),
+            Names::Space => {
+                facts += &format!(".state_space(StateSpace::{})", variant(&m.word.text))
+            }
             Names::VectorLength(n) => facts += &format!(".vector_len({n})"),
         }
         if m.columns > 0 {
@@ -116,13 +147,23 @@ fn modifiers(v: &Vocabulary) -> Enum<'_> {
         repr: "u16",
         facts: "ModifierFacts",
         imports: "use super::class::ModifierClass as C;\nuse super::scalar::ScalarType;\nuse super::space::StateSpace;\nuse crate::modifier::ModifierFacts;\n",
-        words: v.modifiers.iter().map(|m| (m.word.text.as_str(), facts(m))).collect(),
+        words: v
+            .modifiers
+            .iter()
+            .map(|m| (m.word.text.as_str(), facts(m)))
+            .collect(),
     }
 }
 
 fn classes(v: &Vocabulary) -> Enum<'_> {
     let words = v.classes.iter().map(|c| {
-        (c.name.text.as_str(), format!("ClassFacts {{ positional: {}, meaning: {:?} }}", c.positional, c.meaning))
+        (
+            c.name.text.as_str(),
+            format!(
+                "ClassFacts {{ positional: {}, meaning: {:?} }}",
+                c.positional, c.meaning
+            ),
+        )
     });
     Enum {
         name: "ModifierClass",
@@ -167,8 +208,15 @@ fn spaces(v: &Vocabulary) -> Enum<'_> {
         let facts = format!(
             "SpaceFacts {{ addressable: {}, modifier: {}, within: {}, since: {} }}",
             s.addressable,
-            option(s.modifier.then(|| format!("Modifier::{}", variant(&s.name.text)))),
-            option(s.within.as_ref().map(|w| format!("StateSpace::{}", variant(&w.text)))),
+            option(
+                s.modifier
+                    .then(|| format!("Modifier::{}", variant(&s.name.text)))
+            ),
+            option(
+                s.within
+                    .as_ref()
+                    .map(|w| format!("StateSpace::{}", variant(&w.text)))
+            ),
             version(s.since)
         );
         (s.name.text.as_str(), facts)
@@ -229,7 +277,12 @@ fn directives(v: &Vocabulary) -> Enum<'_> {
 }
 
 fn target_options(v: &Vocabulary) -> Enum<'_> {
-    let words = v.options.iter().map(|o| (o.name.text.as_str(), format!("OptionFacts {{ {} }}", support(&o.since))));
+    let words = v.options.iter().map(|o| {
+        (
+            o.name.text.as_str(),
+            format!("OptionFacts {{ {} }}", support(&o.since)),
+        )
+    });
     Enum {
         name: "TargetOption",
         doc: "An option beside the architecture in `.target`.",
@@ -241,11 +294,18 @@ fn target_options(v: &Vocabulary) -> Enum<'_> {
 }
 
 fn targets(v: &Vocabulary) -> Result<Enum<'_>> {
-    ensure!(v.targets.len() <= 128, "more than 128 targets do not fit the bit sets");
+    ensure!(
+        v.targets.len() <= 128,
+        "more than 128 targets do not fit the bit sets"
+    );
     let mut words = Vec::new();
     for t in &v.targets {
         let family = v.family(t.number);
-        ensure!(t.suffix != Some('f') || family.is_some(), "targets.isa: {} is in no family", t.name);
+        ensure!(
+            t.suffix != Some('f') || family.is_some(),
+            "targets.isa: {} is in no family",
+            t.name
+        );
         let facts = format!(
             "TargetFacts {{ number: {}, arch: Arch::{}, family: {}, since: {}, alias_of: {}, until: {}, implied: {:#x} }}",
             t.number,
@@ -256,7 +316,11 @@ fn targets(v: &Vocabulary) -> Result<Enum<'_>> {
             },
             option(family.and_then(|f| f.first()).map(u16::to_string)),
             version(t.since),
-            option(t.renamed.as_ref().map(|(to, _)| format!("Target::{}", variant(&to.text)))),
+            option(
+                t.renamed
+                    .as_ref()
+                    .map(|(to, _)| format!("Target::{}", variant(&to.text)))
+            ),
             option(t.renamed.as_ref().map(|(_, until)| version(*until))),
             v.implied_by(t),
         );
@@ -273,16 +337,31 @@ fn targets(v: &Vocabulary) -> Result<Enum<'_>> {
 }
 
 fn versions(v: &Vocabulary) -> Result<String> {
-    ensure!(v.versions.iter().any(|r| r.version == v.current), "targets.isa: the current version is unknown");
+    ensure!(
+        v.versions.iter().any(|r| r.version == v.current),
+        "targets.isa: the current version is unknown"
+    );
     let mut out = String::from(
         "// Generated by `cargo xtask codegen` from ptx-isa/isa/targets.isa; do not edit.\n//! The versions of PTX.\n\nuse crate::version::{PtxVersion, Release};\n\n",
     );
-    writeln!(out, "pub(crate) const CURRENT: PtxVersion = {};", version(v.current))?;
-    writeln!(out, "pub(crate) static RELEASES: [Release; {}] = [", v.versions.len())?;
+    writeln!(
+        out,
+        "pub(crate) const CURRENT: PtxVersion = {};",
+        version(v.current)
+    )?;
+    writeln!(
+        out,
+        "pub(crate) static RELEASES: [Release; {}] = [",
+        v.versions.len()
+    )?;
     for r in &v.versions {
         let quoted = |t: &Option<String>| option(t.as_ref().map(|t| format!("{t:?}")));
         let (toolkit, driver) = (quoted(&r.toolkit), quoted(&r.driver));
-        writeln!(out, "    Release {{ version: {}, toolkit: {toolkit}, driver: {driver} }},", version(r.version))?;
+        writeln!(
+            out,
+            "    Release {{ version: {}, toolkit: {toolkit}, driver: {driver} }},",
+            version(r.version)
+        )?;
     }
     out.push_str("];\n");
     Ok(out)
@@ -294,11 +373,20 @@ fn marks(v: &Vocabulary) -> Result<String> {
     );
     for (bit, mark) in v.marks.iter().enumerate() {
         writeln!(out, "        /// {}", mark.meaning)?;
-        writeln!(out, "        const {} = 1 << {bit};", constant(&mark.name.text))?;
+        writeln!(
+            out,
+            "        const {} = 1 << {bit};",
+            constant(&mark.name.text)
+        )?;
     }
     out.push_str("    }\n}\n\n/// What `ptxkit explain` says of an operand with a mark.\npub(crate) const PHRASES: &[(Marks, &str)] = &[\n");
     for mark in v.marks.iter().filter(|m| !m.phrase.is_empty()) {
-        writeln!(out, "    (Marks::{}, {:?}),", constant(&mark.name.text), mark.phrase)?;
+        writeln!(
+            out,
+            "    (Marks::{}, {:?}),",
+            constant(&mark.name.text),
+            mark.phrase
+        )?;
     }
     out.push_str("];\n");
     Ok(out)

@@ -59,7 +59,10 @@ impl Error {
     /// "expected X, found Y" at the next token.
     fn expected(at: Span<'_>, what: &str) -> Self {
         let at = skip_space(at);
-        let found = at.split_whitespace().next().unwrap_or("the end of the line");
+        let found = at
+            .split_whitespace()
+            .next()
+            .unwrap_or("the end of the line");
         Self::new(&Pos::of(at), format!("expected {what}, found {found}"))
     }
 }
@@ -110,7 +113,10 @@ pub(crate) struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// Runs a parser that must take the whole line.
-    pub(crate) fn parse<T>(&self, parser: impl Parser<Span<'a>, Output = T, Error = Error>) -> Result<T> {
+    pub(crate) fn parse<T>(
+        &self,
+        parser: impl Parser<Span<'a>, Output = T, Error = Error>,
+    ) -> Result<T> {
         let end = expect("the end of the line", preceded(multispace0, eof));
         match terminated(parser, end).parse(self.text) {
             Ok((_, found)) => Ok(found),
@@ -148,12 +154,19 @@ pub(crate) fn lines<'a>(file: &'a str, text: &'a str) -> Vec<Line<'a>> {
             quoted ^= c == '"';
             c == '#' && !quoted
         });
-        let content = line.get(..end.unwrap_or(line.len())).unwrap_or(line).trim_end();
+        let content = line
+            .get(..end.unwrap_or(line.len()))
+            .unwrap_or(line)
+            .trim_end();
         let indent = content.len() - content.trim_start().len();
         if !content.is_empty() {
             close(&mut open, &mut roots, indent);
             let text = rest.take(content.len()).take_from(indent);
-            open.push(Line { text, indent, children: Vec::new() });
+            open.push(Line {
+                text,
+                indent,
+                children: Vec::new(),
+            });
         }
         rest = rest.take_from(line.len());
     }
@@ -202,12 +215,18 @@ pub(crate) fn punct<'a>(mark: &'static str) -> impl Parser<Span<'a>, Output = ()
 
 /// Characters up to whitespace or punctuation.
 pub(crate) fn word(at: Span<'_>) -> Parsed<'_, Span<'_>> {
-    token(take_while1(|c: char| !c.is_whitespace() && !"{}[](),;\"|=".contains(c))).parse(at)
+    token(take_while1(|c: char| {
+        !c.is_whitespace() && !"{}[](),;\"|=".contains(c)
+    }))
+    .parse(at)
 }
 
 /// A certain word.
 pub(crate) fn keyword<'a>(text: &'static str) -> impl Parser<Span<'a>, Output = (), Error = Error> {
-    value((), verify(word, move |found: &Span<'_>| *found.fragment() == text))
+    value(
+        (),
+        verify(word, move |found: &Span<'_>| *found.fragment() == text),
+    )
 }
 
 /// Whether a keyword is there.
@@ -216,7 +235,11 @@ pub(crate) fn flag<'a>(text: &'static str) -> impl Parser<Span<'a>, Output = boo
 }
 
 pub(crate) fn name(at: Span<'_>) -> Parsed<'_, Word> {
-    map(word, |w: Span<'_>| Word { text: w.to_string(), pos: Pos::of(w) }).parse(at)
+    map(word, |w: Span<'_>| Word {
+        text: w.to_string(),
+        pos: Pos::of(w),
+    })
+    .parse(at)
 }
 
 /// A name that begins with a dot: a slot, a modifier, a type.
@@ -229,7 +252,11 @@ pub(crate) fn pattern(at: Span<'_>) -> Parsed<'_, Word> {
     let braces = recognize((char('{'), take_till(|c| c == '}'), char('}')));
     let plain = take_while1(|c: char| !c.is_whitespace() && c != '{');
     let parts = recognize(many1(alt((plain, braces))));
-    map(token(parts), |w: Span<'_>| Word { text: w.to_string(), pos: Pos::of(w) }).parse(at)
+    map(token(parts), |w: Span<'_>| Word {
+        text: w.to_string(),
+        pos: Pos::of(w),
+    })
+    .parse(at)
 }
 
 /// A string in quotes.
@@ -259,7 +286,11 @@ pub(crate) fn enclosed<'a, T>(
     inner: impl Parser<Span<'a>, Output = T, Error = Error>,
     close: &'static str,
 ) -> impl Parser<Span<'a>, Output = T, Error = Error> {
-    delimited(punct(open), inner, expect(format!("`{close}`"), punct(close)))
+    delimited(
+        punct(open),
+        inner,
+        expect(format!("`{close}`"), punct(close)),
+    )
 }
 
 /// Words one of which is expected; each stands for a variant of an enum.
@@ -282,7 +313,12 @@ pub(crate) use keywords;
 
 /// One of the keywords of an enum.
 pub(crate) fn one_of<K: Keyword>(at: Span<'_>) -> Parsed<'_, K> {
-    let find = |w: Span<'_>| K::WORDS.iter().find(|(text, _)| text == w.fragment()).map(|(_, k)| *k);
+    let find = |w: Span<'_>| {
+        K::WORDS
+            .iter()
+            .find(|(text, _)| text == w.fragment())
+            .map(|(_, k)| *k)
+    };
     map_opt(word, find).parse(at)
 }
 
@@ -318,5 +354,9 @@ pub(crate) fn expand(pattern: &str) -> Option<Vec<String>> {
 
 /// The modifiers of a chain: `.xorsign.abs` is two.
 pub(crate) fn split(modifiers: &str) -> Vec<String> {
-    modifiers.split('.').filter(|w| !w.is_empty()).map(|w| format!(".{w}")).collect()
+    modifiers
+        .split('.')
+        .filter(|w| !w.is_empty())
+        .map(|w| format!(".{w}"))
+        .collect()
 }

@@ -33,8 +33,14 @@ use anyhow::{Context as _, Result};
 pub use output::{Mode, Output};
 use vocabulary::Vocabulary;
 
-const VOCABULARY: &[&str] =
-    &["types.isa", "targets.isa", "registers.isa", "directives.isa", "modifiers.isa", "marks.isa"];
+const VOCABULARY: &[&str] = &[
+    "types.isa",
+    "targets.isa",
+    "registers.isa",
+    "directives.isa",
+    "modifiers.isa",
+    "marks.isa",
+];
 
 /// Brings the tables of ptx-isa up to date, or in [`Mode::Check`] compares them; returns whether anything changed.
 ///
@@ -42,10 +48,14 @@ const VOCABULARY: &[&str] =
 ///
 /// Where an `.isa` file has a mistake, a file cannot be read or written, or, in [`Mode::Check`], is out of date.
 pub fn run(mode: Mode) -> Result<bool> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace of codegen")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("the workspace of codegen")?;
     let isa = root.join("ptx-isa/isa");
     let tables = generate(&isa)?;
-    let changed = tables.output.finish(&root.join("ptx-isa/src/generated"), mode)?;
+    let changed = tables
+        .output
+        .finish(&root.join("ptx-isa/src/generated"), mode)?;
     tables.readme.finish(&isa, mode)?;
     Ok(changed)
 }
@@ -70,25 +80,43 @@ pub fn generate(isa: &Path) -> Result<Tables> {
         names.extend(name.strip_suffix(".isa").map(str::to_string));
     }
     names.sort();
-    let read = |name: &str| fs::read_to_string(isa.join(name)).with_context(|| format!("reading {name}"));
+    let read =
+        |name: &str| fs::read_to_string(isa.join(name)).with_context(|| format!("reading {name}"));
     let mut vocabulary = Vocabulary::default();
     for name in VOCABULARY {
         vocabulary.read(&input::lines(&format!("ptx-isa/isa/{name}"), &read(name)?))?;
     }
     vocabulary.finish()?;
     let mut families = Vec::new();
-    for name in names.iter().filter(|name| !VOCABULARY.contains(&format!("{name}.isa").as_str())) {
+    for name in names
+        .iter()
+        .filter(|name| !VOCABULARY.contains(&format!("{name}.isa").as_str()))
+    {
         let file = format!("{name}.isa");
-        families.push(read_block::read(name, &input::lines(&format!("ptx-isa/isa/{file}"), &read(&file)?))?);
+        families.push(read_block::read(
+            name,
+            &input::lines(&format!("ptx-isa/isa/{file}"), &read(&file)?),
+        )?);
     }
     let mut readme = Output::partial();
-    readme.add("README.md", readme::update(&read("README.md")?, &vocabulary)?);
-    Ok(Tables { output: emit(&vocabulary, &families)?, readme })
+    readme.add(
+        "README.md",
+        readme::update(&read("README.md")?, &vocabulary)?,
+    );
+    Ok(Tables {
+        output: emit(&vocabulary, &families)?,
+        readme,
+    })
 }
 
 fn emit(vocabulary: &Vocabulary, families: &[notation::Family]) -> Result<Output> {
-    let names = families.iter().flat_map(|f| &f.blocks).flat_map(|b| &b.names);
-    let opcodes: BTreeSet<&str> = names.filter_map(|name| name.text.split('.').next()).collect();
+    let names = families
+        .iter()
+        .flat_map(|f| &f.blocks)
+        .flat_map(|b| &b.names);
+    let opcodes: BTreeSet<&str> = names
+        .filter_map(|name| name.text.split('.').next())
+        .collect();
     let opcodes: Vec<String> = opcodes.into_iter().map(str::to_string).collect();
     let families = bind_family::bind(vocabulary, families)?;
     let mut output = Output::default();

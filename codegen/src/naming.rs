@@ -4,8 +4,13 @@
 /// `.warpx2::02_13` is `Warpx2_02_13`.
 pub(crate) fn variant(word: &str) -> String {
     let mut out = String::new();
-    for part in word.split(|c: char| !c.is_ascii_alphanumeric()).filter(|p| !p.is_empty()) {
-        if out.ends_with(|c: char| c.is_ascii_digit()) && part.starts_with(|c: char| c.is_ascii_digit()) {
+    for part in word
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|p| !p.is_empty())
+    {
+        if out.ends_with(|c: char| c.is_ascii_digit())
+            && part.starts_with(|c: char| c.is_ascii_digit())
+        {
             out.push('_');
         }
         // The one word spelled in capitals.
@@ -21,7 +26,9 @@ pub(crate) fn variant(word: &str) -> String {
 
 /// The constant for a word: `.shared::cta` is `SHARED_CTA`, `.1d` is `D1D`, `.NaN` is `NAN_`.
 pub(crate) fn constant(word: &str) -> String {
-    let parts = word.split(|c: char| !c.is_ascii_alphanumeric()).filter(|p| !p.is_empty());
+    let parts = word
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|p| !p.is_empty());
     let mut out = parts.collect::<Vec<_>>().join("_").to_ascii_uppercase();
     if out.starts_with(|c: char| c.is_ascii_digit()) {
         out.insert(0, 'D');

@@ -206,7 +206,10 @@ pub(crate) enum RuleKind {
     /// The text names the replacement.
     Deprecated(Option<Cond>, Vec<Since>, String),
     Ordered(Word, Word),
-    MustAgree { slot: Word, warning: bool },
+    MustAgree {
+        slot: Word,
+        warning: bool,
+    },
 }
 
 #[derive(Clone, Debug)]

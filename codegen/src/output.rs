@@ -27,7 +27,10 @@ impl Output {
     /// Files of a folder that holds other files, too.
     #[must_use]
     pub fn partial() -> Self {
-        Self { partial: true, ..Self::default() }
+        Self {
+            partial: true,
+            ..Self::default()
+        }
     }
 
     /// Adds a file.
@@ -60,17 +63,29 @@ impl Output {
                 stale.push((path, Some(text)));
             }
         }
-        let entries = fs::read_dir(folder).into_iter().flatten().filter(|_| !self.partial);
+        let entries = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .filter(|_| !self.partial);
         for entry in entries {
             let path = entry?.path();
-            let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            let name = path
+                .file_name()
+                .map(|n| n.to_string_lossy().into_owned())
+                .unwrap_or_default();
             if !self.files.contains_key(&name) {
                 stale.push((path, None));
             }
         }
         if mode == Mode::Check && !stale.is_empty() {
-            let list: Vec<String> = stale.iter().map(|(path, _)| path.display().to_string()).collect();
-            bail!("out of date: {}\nrun `cargo xtask codegen`", list.join(", "));
+            let list: Vec<String> = stale
+                .iter()
+                .map(|(path, _)| path.display().to_string())
+                .collect();
+            bail!(
+                "out of date: {}\nrun `cargo xtask codegen`",
+                list.join(", ")
+            );
         }
         for (path, text) in &stale {
             match text {

@@ -22,7 +22,11 @@ pub(crate) fn build(words: &[&str]) -> anyhow::Result<Table> {
             return Ok(table);
         }
         slots *= 2;
-        anyhow::ensure!(slots < 1 << 20, "no perfect hash found for {} words", words.len());
+        anyhow::ensure!(
+            slots < 1 << 20,
+            "no perfect hash found for {} words",
+            words.len()
+        );
     }
 }
 
@@ -33,7 +37,10 @@ fn try_build(words: &[&str], buckets: usize, slots: usize) -> Option<Table> {
         members[hash::bucket(h, buckets)].1.push(i);
     }
     members.sort_by_key(|(b, words)| (std::cmp::Reverse(words.len()), *b));
-    let mut table = Table { displacements: vec![0; buckets], positions: vec![EMPTY; slots] };
+    let mut table = Table {
+        displacements: vec![0; buckets],
+        positions: vec![EMPTY; slots],
+    };
     for (bucket, words) in members {
         let displacement = (0..u16::MAX).find(|&d| {
             let mut taken = Vec::new();

@@ -9,13 +9,17 @@ use nom::multi::{many0, many1, separated_list1};
 use nom::sequence::{delimited, preceded, terminated};
 
 use crate::input::{
-    Line, Parsed, Pos, Result, Span, Word, enclosed, expect, flag, keyword, name, punct, split, string, token, word,
+    Line, Parsed, Pos, Result, Span, Word, enclosed, expect, flag, keyword, name, punct, split,
+    string, token, word,
 };
 use crate::notation::{Block, Body, Family, Form, Nesting, OperandUse, SlotUse};
 use crate::read_statement::{since_alternatives, slot_def, statement};
 
 pub(crate) fn read(name: &str, lines: &[Line<'_>]) -> Result<Family> {
-    let mut family = Family { name: name.to_string(), ..Family::default() };
+    let mut family = Family {
+        name: name.to_string(),
+        ..Family::default()
+    };
     for line in lines {
         match line.keyword() {
             "define" => {
@@ -46,8 +50,13 @@ fn block(line: &Line<'_>) -> Result<Block> {
         let since_name = preceded((keyword("since"), keyword("name")), name);
         if peek(since_name).parse(line.text).is_ok() {
             let name = preceded((keyword("since"), keyword("name")), name);
-            block.names_since.push(line.parse((name, since_alternatives))?);
-        } else if preceded(flag("ptxas"), keyword("form")).parse(line.text).is_ok() {
+            block
+                .names_since
+                .push(line.parse((name, since_alternatives))?);
+        } else if preceded(flag("ptxas"), keyword("form"))
+            .parse(line.text)
+            .is_ok()
+        {
             let mut form = line.parse(form)?;
             for line in &line.children {
                 statement(line, &mut form.body)?;
@@ -62,11 +71,16 @@ fn block(line: &Line<'_>) -> Result<Block> {
 
 /// `ptxas form {.rnd}.type  d, [a]{, b}`
 fn form(at: Span<'_>) -> Parsed<'_, Form> {
-    let (rest, (ptxas, start)) = (flag("ptxas"), verify(word, |w: &Span<'_>| *w.fragment() == "form")).parse(at)?;
+    let (rest, (ptxas, start)) = (
+        flag("ptxas"),
+        verify(word, |w: &Span<'_>| *w.fragment() == "form"),
+    )
+        .parse(at)?;
     let text = rest.split_whitespace().collect::<Vec<_>>().join(" ");
     let (rest, (slots, positions)) = (token(many0(slots)), positions).parse(rest)?;
     let operands = positions.into_iter().enumerate();
-    let operands = operands.flat_map(|(position, list)| list.into_iter().map(move |o| OperandUse { position, ..o }));
+    let operands = operands
+        .flat_map(|(position, list)| list.into_iter().map(move |o| OperandUse { position, ..o }));
     let form = Form {
         pos: Pos::of(start),
         text,
@@ -80,20 +94,39 @@ fn form(at: Span<'_>) -> Parsed<'_, Form> {
 
 /// `.sync.aligned`, `{.rnd}`, `{.xorsign.abs}` or `.shared{::cta, ::cluster}`
 fn slots(at: Span<'_>) -> Parsed<'_, Vec<SlotUse>> {
-    let chain = || recognize((char('.'), take_while1(|c: char| c.is_ascii_alphanumeric() || "._:".contains(c))));
+    let chain = || {
+        recognize((
+            char('.'),
+            take_while1(|c: char| c.is_ascii_alphanumeric() || "._:".contains(c)),
+        ))
+    };
     let suffix = || map(word, |w: Span<'_>| w.to_string());
     let suffixes = || {
-        let list = delimited(tag("{"), separated_list1(punct(","), suffix()), expect("`}`", punct("}")));
-        map(opt(preceded(peek(tag("{::")), list)), Option::unwrap_or_default)
+        let list = delimited(
+            tag("{"),
+            separated_list1(punct(","), suffix()),
+            expect("`}`", punct("}")),
+        );
+        map(
+            opt(preceded(peek(tag("{::")), list)),
+            Option::unwrap_or_default,
+        )
     };
-    let optional = delimited((char('{'), peek(char('.'))), (chain(), suffixes()), expect("`}`", token(char('}'))));
+    let optional = delimited(
+        (char('{'), peek(char('.'))),
+        (chain(), suffixes()),
+        expect("`}`", token(char('}'))),
+    );
     let (rest, (optional, (names, suffixes))) = alt((
         map(optional, |slot| (true, slot)),
         map((chain(), suffixes()), |slot| (false, slot)),
     ))
     .parse(at)?;
     let slot = |text: String| SlotUse {
-        name: Word { text, pos: Pos::of(names) },
+        name: Word {
+            text,
+            pos: Pos::of(names),
+        },
         optional,
         suffixes: Vec::new(),
     };
@@ -120,14 +153,20 @@ fn positions(at: Span<'_>) -> Parsed<'_, Vec<Vec<OperandUse>>> {
     loop {
         // `{(ret),} func`: an optional first operand.
         let leading = enclosed("{", terminated(operand, punct(",")), "}");
-        let is_leading = at.trim_start().strip_prefix('{').and_then(|t| t.split_once('}'));
+        let is_leading = at
+            .trim_start()
+            .strip_prefix('{')
+            .and_then(|t| t.split_once('}'));
         if is_leading.is_some_and(|(inside, _)| inside.trim_end().ends_with(',')) {
             let (rest, list) = { leading }.parse(at)?;
             all.push(optional(list));
             at = rest;
             continue;
         }
-        let trailing = many0(preceded((punct("{"), punct(",")), terminated(positions, expect("`}`", punct("}")))));
+        let trailing = many0(preceded(
+            (punct("{"), punct(",")),
+            terminated(positions, expect("`}`", punct("}"))),
+        ));
         let (rest, (list, trailing)) = (operand, trailing).parse(at)?;
         all.push(list);
         all.extend(trailing.into_iter().flatten().map(optional));
@@ -139,35 +178,67 @@ fn positions(at: Span<'_>) -> Parsed<'_, Vec<Vec<OperandUse>>> {
 }
 
 fn optional(list: Vec<OperandUse>) -> Vec<OperandUse> {
-    list.into_iter().map(|o| OperandUse { optional: true, ..o }).collect()
+    list.into_iter()
+        .map(|o| OperandUse {
+            optional: true,
+            ..o
+        })
+        .collect()
 }
 
 /// The operands of one position: `a`, `[a, c]`, `{a, b}`, `(a)`, `d|p`, `d{|p}`.
 fn operand(at: Span<'_>) -> Parsed<'_, Vec<OperandUse>> {
-    let named = |nesting: fn(u8) -> Nesting| move |list: Vec<(bool, Word)>| -> Vec<OperandUse> {
-        let one = |(i, (optional, name))| OperandUse { name, position: 0, nesting: nesting(i as u8), optional };
-        list.into_iter().enumerate().map(one).collect()
+    let named = |nesting: fn(u8) -> Nesting| {
+        move |list: Vec<(bool, Word)>| -> Vec<OperandUse> {
+            let one = |(i, (optional, name))| OperandUse {
+                name,
+                position: 0,
+                nesting: nesting(i as u8),
+                optional,
+            };
+            list.into_iter().enumerate().map(one).collect()
+        }
     };
     let required = || expect("the name of an operand", name);
     let (rest, mut list) = alt((
         map(enclosed("[", parts, "]"), named(Nesting::Bracket)),
         map(enclosed("{", parts, "}"), named(Nesting::Vector)),
-        map(enclosed("(", required(), ")"), |name| named(|_| Nesting::Parentheses)(vec![(false, name)])),
-        map(required(), |name| named(|_| Nesting::Whole)(vec![(false, name)])),
+        map(enclosed("(", required(), ")"), |name| {
+            named(|_| Nesting::Parentheses)(vec![(false, name)])
+        }),
+        map(required(), |name| {
+            named(|_| Nesting::Whole)(vec![(false, name)])
+        }),
     ))
     .parse(at)?;
     let mut half = opt(alt((
-        map(delimited((punct("{"), tag("|")), required(), expect("`}`", punct("}"))), |name| (true, name)),
+        map(
+            delimited(
+                (punct("{"), tag("|")),
+                required(),
+                expect("`}`", punct("}")),
+            ),
+            |name| (true, name),
+        ),
         map(preceded(punct("|"), required()), |name| (false, name)),
     )));
     let (rest, half) = half.parse(rest)?;
-    list.extend(half.map(|(optional, name)| OperandUse { name, position: 0, nesting: Nesting::Pair, optional }));
+    list.extend(half.map(|(optional, name)| OperandUse {
+        name,
+        position: 0,
+        nesting: Nesting::Pair,
+        optional,
+    }));
     Ok((rest, list))
 }
 
 /// `map, coords{, im2col}`
 fn parts(at: Span<'_>) -> Parsed<'_, Vec<(bool, Word)>> {
-    let optional = delimited((punct("{"), punct(",")), expect("the name of an operand", name), expect("`}`", punct("}")));
+    let optional = delimited(
+        (punct("{"), punct(",")),
+        expect("the name of an operand", name),
+        expect("`}`", punct("}")),
+    );
     let part = (expect("the name of an operand", name), many0(optional));
     map(separated_list1(punct(","), part), |list| {
         let flat = list.into_iter().flat_map(|(name, optional)| {

@@ -1,18 +1,25 @@
 //! Conditions: and, or and not over what the slots hold and over the kinds of the operands.
 
+use nom::Parser;
 use nom::branch::alt;
 use nom::combinator::{map, not, opt, peek, value};
 use nom::multi::{many0, many1, separated_list1};
-use nom::Parser;
 use nom::sequence::preceded;
 
-use crate::input::{Parsed, Span, dotted, enclosed, expect, expect_one_of, keyword, name, number, punct};
+use crate::input::{
+    Parsed, Span, dotted, enclosed, expect, expect_one_of, keyword, name, number, punct,
+};
 use crate::notation::{Cond, Test};
 
 /// `A and not B or C`
 pub(crate) fn condition(at: Span<'_>) -> Parsed<'_, Cond> {
-    let all = map(separated_list1(keyword("and"), unary), |list| joined(list, Cond::All));
-    map(separated_list1(keyword("or"), all), |list| joined(list, Cond::Any)).parse(at)
+    let all = map(separated_list1(keyword("and"), unary), |list| {
+        joined(list, Cond::All)
+    });
+    map(separated_list1(keyword("or"), all), |list| {
+        joined(list, Cond::Any)
+    })
+    .parse(at)
 }
 
 /// A condition in which modifiers side by side mean "one of": `.tile::gather4 .im2col::w`.
@@ -28,7 +35,11 @@ pub(crate) fn condition_of_modifiers(at: Span<'_>) -> Parsed<'_, Cond> {
 }
 
 fn joined(mut list: Vec<Cond>, join: fn(Vec<Cond>) -> Cond) -> Cond {
-    if list.len() == 1 { list.remove(0) } else { join(list) }
+    if list.len() == 1 {
+        list.remove(0)
+    } else {
+        join(list)
+    }
 }
 
 fn unary(at: Span<'_>) -> Parsed<'_, Cond> {
@@ -37,7 +48,10 @@ fn unary(at: Span<'_>) -> Parsed<'_, Cond> {
 }
 
 fn function_kind(at: Span<'_>) -> Parsed<'_, Cond> {
-    let kinds = alt((value(Cond::InEntry, keyword("entry")), value(Cond::InFunc, keyword("func"))));
+    let kinds = alt((
+        value(Cond::InEntry, keyword("entry")),
+        value(Cond::InFunc, keyword("func")),
+    ));
     preceded(keyword("in"), expect("`entry` or `func`", kinds)).parse(at)
 }
 
@@ -51,11 +65,16 @@ pub(crate) fn atom(at: Span<'_>) -> Parsed<'_, Cond> {
         let length = preceded(keyword("vec"), expect("a number of elements", number));
         return alt((
             map(length, |n| Cond::Vector(word.clone(), n)),
-            map(expect_one_of::<Test>, |test| Cond::Operand(word.clone(), test)),
+            map(expect_one_of::<Test>, |test| {
+                Cond::Operand(word.clone(), test)
+            }),
         ))
         .parse(rest);
     }
-    let listed = preceded(alt((keyword("is"), keyword("in"))), expect("a modifier", many1(dotted)));
+    let listed = preceded(
+        alt((keyword("is"), keyword("in"))),
+        expect("a modifier", many1(dotted)),
+    );
     map(opt(listed), |listed| match listed {
         Some(modifiers) => Cond::In(word.clone(), modifiers),
         None => Cond::Word(word.clone()),

@@ -7,18 +7,27 @@ use nom::multi::{many0, many1, separated_list1};
 use nom::sequence::{pair, preceded, terminated};
 
 use crate::input::{
-    Error, Line, Parsed, Pos, Result, Span, Word, dotted, enclosed, expand, expect, expect_one_of, flag, keyword,
-    name, number, one_of, pattern, punct, split, string, version, word,
+    Error, Line, Parsed, Pos, Result, Span, Word, dotted, enclosed, expand, expect, expect_one_of,
+    flag, keyword, name, number, one_of, pattern, punct, split, string, version, word,
 };
 use crate::notation::{
-    Body, Cell, Cond, Effect, EffectKind, Length, OperandDef, Role, Row, Rule, RuleKind, Since, Size, SlotDef, Table,
-    TypeExpr,
+    Body, Cell, Cond, Effect, EffectKind, Length, OperandDef, Role, Row, Rule, RuleKind, Since,
+    Size, SlotDef, Table, TypeExpr,
 };
 use crate::read_condition::{atom, condition, condition_of_modifiers};
 
 /// Words that begin a statement and are not names of operands.
 const STATEMENTS: &[&str] = &[
-    "require", "deny", "together", "since", "removed-in", "deprecated", "effect", "note", "differs", "must-agree",
+    "require",
+    "deny",
+    "together",
+    "since",
+    "removed-in",
+    "deprecated",
+    "effect",
+    "note",
+    "differs",
+    "must-agree",
     "ordered",
 ];
 
@@ -32,8 +41,12 @@ pub(crate) fn statement(line: &Line<'_>, body: &mut Body) -> Result<()> {
     match line.keyword() {
         keyword if keyword.starts_with('.') => body.slots.push(line.parse(slot_def)?),
         "effect" => body.effects.extend(line.parse(effects)?),
-        "note" => body.notes.push(line.parse(preceded(word, expect("a note in quotes", string)))?),
-        "differs" => body.differences.push(line.parse(preceded(word, expect("a reason in quotes", string)))?),
+        "note" => body
+            .notes
+            .push(line.parse(preceded(word, expect("a note in quotes", string)))?),
+        "differs" => body
+            .differences
+            .push(line.parse(preceded(word, expect("a reason in quotes", string)))?),
         "ptxas" => body.rules.extend(line.parse(rules)?),
         keyword if STATEMENTS.contains(&keyword) => body.rules.extend(line.parse(rules)?),
         _ => body.operands.push(line.parse(operand_def)?),
@@ -44,7 +57,10 @@ pub(crate) fn statement(line: &Line<'_>, body: &mut Body) -> Result<()> {
 /// `.type = .u32 .m64n{8..256 step 8}k16 .shared{::cta, ::cluster} default .u32`
 pub(crate) fn slot_def(at: Span<'_>) -> Parsed<'_, SlotDef> {
     let dotted_pattern = preceded(peek(dotted), pattern);
-    let head = terminated(expect("a slot such as .type", name), expect("`=`", punct("=")));
+    let head = terminated(
+        expect("a slot such as .type", name),
+        expect("`=`", punct("=")),
+    );
     let default = opt(preceded(keyword("default"), expect("a modifier", dotted)));
     let (rest, (name, patterns, default)) =
         (head, expect("a modifier", many1(dotted_pattern)), default).parse(at)?;
@@ -60,7 +76,14 @@ pub(crate) fn slot_def(at: Span<'_>) -> Parsed<'_, SlotDef> {
             alternatives.push(modifiers);
         }
     }
-    Ok((rest, SlotDef { name, alternatives, default: default.map(|d| d.text) }))
+    Ok((
+        rest,
+        SlotDef {
+            name,
+            alternatives,
+            default: default.map(|d| d.text),
+        },
+    ))
 }
 
 fn failure<'a, T>(at: &Word, message: String) -> Parsed<'a, T> {
@@ -71,7 +94,9 @@ fn expand_alternative(pattern: &str) -> Option<Vec<Vec<String>>> {
     if let Some((base, rest)) = pattern.split_once("{::") {
         let suffixes = rest.strip_suffix('}')?;
         let longer = format!("::{suffixes}");
-        let longer = longer.split(',').map(|suffix| split(&format!("{base}{}", suffix.trim())));
+        let longer = longer
+            .split(',')
+            .map(|suffix| split(&format!("{base}{}", suffix.trim())));
         return Some(std::iter::once(split(base)).chain(longer).collect());
     }
     Some(expand(pattern)?.iter().map(|words| split(words)).collect())
@@ -83,50 +108,78 @@ fn rules(at: Span<'_>) -> Parsed<'_, Vec<Rule>> {
     let (at, ptxas) = flag("ptxas").parse(at)?;
     let (rest, statement) = expect("a rule", word).parse(at)?;
     let (rest, kinds) = match *statement.fragment() {
-        "require" => map((condition, opt(preceded(punct("=>"), condition))), |(first, then)| {
-            vec![match then {
-                Some(then) => RuleKind::Require(Some(first), then),
-                None => RuleKind::Require(None, first),
-            }]
-        })
+        "require" => map(
+            (condition, opt(preceded(punct("=>"), condition))),
+            |(first, then)| {
+                vec![match then {
+                    Some(then) => RuleKind::Require(Some(first), then),
+                    None => RuleKind::Require(None, first),
+                }]
+            },
+        )
         .parse(rest)?,
         "deny" => map(condition, |c| vec![RuleKind::Deny(c)]).parse(rest)?,
         "together" => map(many1(preceded(peek(word), atom)), together).parse(rest)?,
         "since" => map(separated_list1(punct(";"), conditional_since), |list| {
-            list.into_iter().map(|(when, since)| RuleKind::RequiresTarget(when, since)).collect()
+            list.into_iter()
+                .map(|(when, since)| RuleKind::RequiresTarget(when, since))
+                .collect()
         })
         .parse(rest)?,
         "removed-in" => map(separated_list1(punct(";"), conditional_since), |list| {
-            list.into_iter().map(|(when, since)| RuleKind::RemovedIn(when, since)).collect()
+            list.into_iter()
+                .map(|(when, since)| RuleKind::RemovedIn(when, since))
+                .collect()
         })
         .parse(rest)?,
         "deprecated" => {
             let instead = expect("the replacement in quotes", string);
-            map((conditional_since, instead), |((when, since), text)| vec![RuleKind::Deprecated(when, since, text)])
-                .parse(rest)?
+            map((conditional_since, instead), |((when, since), text)| {
+                vec![RuleKind::Deprecated(when, since, text)]
+            })
+            .parse(rest)?
         }
         "ordered" => {
             let operand = || expect("an operand", name);
-            map((operand(), operand()), |(low, high)| vec![RuleKind::Ordered(low, high)]).parse(rest)?
+            map((operand(), operand()), |(low, high)| {
+                vec![RuleKind::Ordered(low, high)]
+            })
+            .parse(rest)?
         }
-        "must-agree" => map((expect("a slot", dotted), flag("warning")), |(slot, warning)| {
-            vec![RuleKind::MustAgree { slot, warning }]
-        })
+        "must-agree" => map(
+            (expect("a slot", dotted), flag("warning")),
+            |(slot, warning)| vec![RuleKind::MustAgree { slot, warning }],
+        )
         .parse(rest)?,
-        _ => return expect("a rule after `ptxas`", not(success(()))).parse(at).map(|(rest, ())| (rest, Vec::new())),
+        _ => {
+            return expect("a rule after `ptxas`", not(success(())))
+                .parse(at)
+                .map(|(rest, ())| (rest, Vec::new()));
+        }
     };
-    let rule = |kind| Rule { pos: pos.clone(), ptxas, kind };
+    let rule = |kind| Rule {
+        pos: pos.clone(),
+        ptxas,
+        kind,
+    };
     Ok((rest, kinds.into_iter().map(rule).collect()))
 }
 
 /// Each condition requires the next one.
 fn together(slots: Vec<Cond>) -> Vec<RuleKind> {
     let next = slots.iter().cycle().skip(1);
-    slots.iter().zip(next).map(|(slot, next)| RuleKind::Require(Some(slot.clone()), next.clone())).collect()
+    slots
+        .iter()
+        .zip(next)
+        .map(|(slot, next)| RuleKind::Require(Some(slot.clone()), next.clone()))
+        .collect()
 }
 
 fn conditional_since(at: Span<'_>) -> Parsed<'_, (Option<Cond>, Vec<Since>)> {
-    let when = alt((map(peek(keyword("ptx")), |()| None), map(condition_of_modifiers, Some)));
+    let when = alt((
+        map(peek(keyword("ptx")), |()| None),
+        map(condition_of_modifiers, Some),
+    ));
     pair(when, since_alternatives).parse(at)
 }
 
@@ -136,11 +189,28 @@ pub(crate) fn since_alternatives(at: Span<'_>) -> Parsed<'_, Vec<Since>> {
 }
 
 fn since(at: Span<'_>) -> Parsed<'_, Since> {
-    let target = preceded(peek(preceded(nom::character::complete::multispace0, nom::bytes::complete::tag("sm_"))), name);
-    let (rest, start) = expect("`ptx` and a version", nom::combinator::verify(word, |w: &Span<'_>| *w.fragment() == "ptx"))
-        .parse(at)?;
-    let (rest, (version, targets)) = (expect("a version of the PTX ISA", version), many0(target)).parse(rest)?;
-    Ok((rest, Since { pos: Pos::of(start), version, targets }))
+    let target = preceded(
+        peek(preceded(
+            nom::character::complete::multispace0,
+            nom::bytes::complete::tag("sm_"),
+        )),
+        name,
+    );
+    let (rest, start) = expect(
+        "`ptx` and a version",
+        nom::combinator::verify(word, |w: &Span<'_>| *w.fragment() == "ptx"),
+    )
+    .parse(at)?;
+    let (rest, (version, targets)) =
+        (expect("a version of the PTX ISA", version), many0(target)).parse(rest)?;
+    Ok((
+        rest,
+        Since {
+            pos: Pos::of(start),
+            version,
+            targets,
+        },
+    ))
 }
 
 /// `order .sem; volatile if .x`
@@ -160,8 +230,14 @@ fn effect_kind(at: Span<'_>) -> Parsed<'_, EffectKind> {
         "control" => map(expect_one_of, EffectKind::Control).parse(rest),
         "converge" => map(expect_one_of, EffectKind::Converge).parse(rest),
         "lanes" => map(expect("an operand", name), EffectKind::Lanes).parse(rest),
-        "async" => map((expect_one_of, expect_one_of), |(by, phase)| EffectKind::Async(by, phase)).parse(rest),
-        "memory" => map((expect_one_of, modifier()), |(access, space)| EffectKind::Memory(access, space)).parse(rest),
+        "async" => map((expect_one_of, expect_one_of), |(by, phase)| {
+            EffectKind::Async(by, phase)
+        })
+        .parse(rest),
+        "memory" => map((expect_one_of, modifier()), |(access, space)| {
+            EffectKind::Memory(access, space)
+        })
+        .parse(rest),
         "carry" => map(expect_one_of, EffectKind::Carry).parse(rest),
         _ => map(expect_one_of, EffectKind::Plain).parse(at),
     }
@@ -169,7 +245,10 @@ fn effect_kind(at: Span<'_>) -> Parsed<'_, EffectKind> {
 
 /// `NAME ROLE` and attributes in any order.
 fn operand_def(at: Span<'_>) -> Parsed<'_, OperandDef> {
-    let operand = expect("the name of an operand or a keyword", alt((enclosed("[", name, "]"), name)));
+    let operand = expect(
+        "the name of an operand or a keyword",
+        alt((enclosed("[", name, "]"), name)),
+    );
     let (mut at, (name, role)) = (operand, expect_one_of::<Role>).parse(at)?;
     let mut def = OperandDef {
         name,
@@ -209,13 +288,28 @@ fn attribute<'a>(at: Span<'a>, def: &mut OperandDef) -> Parsed<'a, ()> {
     let bytes = || expect("a number of bytes", number);
     let rest = match found.text.as_str() {
         "vec" => put(&mut def.length, length, rest),
-        "range" => put(&mut def.range, map(expect("a range such as 0..15", range), Some), rest),
+        "range" => put(
+            &mut def.range,
+            map(expect("a range such as 0..15", range), Some),
+            rest,
+        ),
         "space" => {
             let space = expect("a state space, a slot or `generic`", name);
-            put(&mut def.spaces, preceded(expect("`=`", punct("=")), separated_list1(punct("|"), space)), rest)
+            put(
+                &mut def.spaces,
+                preceded(
+                    expect("`=`", punct("=")),
+                    separated_list1(punct("|"), space),
+                ),
+                rest,
+            )
         }
         "align" => put(&mut def.align, bytes(), rest),
-        "size" => put(&mut def.size, alt((map(number, Size::Fixed), map(operand(), Size::Like))), rest),
+        "size" => put(
+            &mut def.size,
+            alt((map(number, Size::Fixed), map(operand(), Size::Like))),
+            rest,
+        ),
         "by" => put(&mut def.size, map(operand(), Size::Value), rest),
         "iff" => put(&mut def.iff, map(condition, Some), rest),
         _ => {
@@ -248,17 +342,31 @@ fn range(at: Span<'_>) -> Parsed<'_, (i64, i64, i64)> {
         value(0, keyword("pow2")),
         success(1),
     ));
-    map((nom::combinator::map_opt(word, limits), step), |((low, high), step)| (low, high, step)).parse(at)
+    map(
+        (nom::combinator::map_opt(word, limits), step),
+        |((low, high), step)| (low, high, step),
+    )
+    .parse(at)
 }
 
 /// `4`, `.vec`, `fragment .shape` or `{ .1d 1, .2d 2; .tile::gather4 5 }`, of which a later group has precedence.
 fn length(at: Span<'_>) -> Parsed<'_, Length> {
-    let case = || pair(condition_of_modifiers, expect("a number of elements", number));
+    let case = || {
+        pair(
+            condition_of_modifiers,
+            expect("a number of elements", number),
+        )
+    };
     let groups = separated_list1(punct(";"), separated_list1(punct(","), case()));
-    let cases = map(enclosed("{", groups, "}"), |groups| Length::Cases(groups.into_iter().rev().flatten().collect()));
+    let cases = map(enclosed("{", groups, "}"), |groups| {
+        Length::Cases(groups.into_iter().rev().flatten().collect())
+    });
     alt((
         map(dotted, Length::Slot),
-        map(preceded(keyword("fragment"), expect("a slot", dotted)), Length::Fragment),
+        map(
+            preceded(keyword("fragment"), expect("a slot", dotted)),
+            Length::Fragment,
+        ),
         cases,
         map(expect("a number of elements", number), Length::Fixed),
     ))
@@ -284,7 +392,16 @@ fn table(line: &Line<'_>) -> Result<Table> {
 
 fn row(line: &Line<'_>, table: &Table) -> Result<Row> {
     // Lengths may hold a `|` without whitespace before it.
-    let text = |at| map((nom::bytes::complete::take_until(" |"), nom::bytes::complete::tag(" |")), |(t, _)| t).parse(at);
+    let text = |at| {
+        map(
+            (
+                nom::bytes::complete::take_until(" |"),
+                nom::bytes::complete::tag(" |"),
+            ),
+            |(t, _)| t,
+        )
+        .parse(at)
+    };
     let part = |at| map(opt(text), |t: Option<Span<'_>>| t).parse(at);
     let parts = |at| {
         let (at, cells) = part(at)?;
@@ -300,9 +417,18 @@ fn row(line: &Line<'_>, table: &Table) -> Result<Row> {
         }
     };
     let (cells, lengths, since) = line.parse(parts)?;
-    let cells: Vec<Cell> = cells.split("  ").map(str::trim).filter(|c| !c.is_empty()).map(cell).collect();
+    let cells: Vec<Cell> = cells
+        .split("  ")
+        .map(str::trim)
+        .filter(|c| !c.is_empty())
+        .map(cell)
+        .collect();
     if cells.len() != table.columns.len() {
-        return line.error(format!("{} cells under {} columns", cells.len(), table.columns.len()));
+        return line.error(format!(
+            "{} cells under {} columns",
+            cells.len(),
+            table.columns.len()
+        ));
     }
     let mut found = Vec::new();
     for cell in lengths.iter().flat_map(|l| l.split_whitespace()) {
@@ -312,9 +438,18 @@ fn row(line: &Line<'_>, table: &Table) -> Result<Row> {
         }
     }
     if found.len() != table.operands.len() {
-        return line.error(format!("{} lengths under {} operands", found.len(), table.operands.len()));
+        return line.error(format!(
+            "{} lengths under {} operands",
+            found.len(),
+            table.operands.len()
+        ));
     }
-    Ok(Row { pos: Pos::of(line.text), cells, lengths: found, since: since.unwrap_or_default() })
+    Ok(Row {
+        pos: Pos::of(line.text),
+        cells,
+        lengths: found,
+        since: since.unwrap_or_default(),
+    })
 }
 
 fn cell(text: &str) -> Cell {

@@ -11,11 +11,19 @@ const END: &str = "<!-- end of marks -->";
 
 /// The page with its table of marks replaced.
 pub(crate) fn update(page: &str, v: &Vocabulary) -> Result<String> {
-    let (head, rest) = page.split_once(BEGIN).context("README.md has no table of marks")?;
-    let (_, tail) = rest.split_once(END).context("the table of marks in README.md does not end")?;
+    let (head, rest) = page
+        .split_once(BEGIN)
+        .context("README.md has no table of marks")?;
+    let (_, tail) = rest
+        .split_once(END)
+        .context("the table of marks in README.md does not end")?;
     let mut out = format!("{head}{BEGIN}\n| mark | meaning | example |\n|---|---|---|\n");
     for mark in &v.marks {
-        writeln!(out, "| `{}` | {} | `{}` |", mark.name, mark.meaning, mark.example)?;
+        writeln!(
+            out,
+            "| `{}` | {} | `{}` |",
+            mark.name, mark.meaning, mark.example
+        )?;
     }
     writeln!(out, "\n{END}{tail}")?;
     Ok(out.trim_end().to_string() + "\n")

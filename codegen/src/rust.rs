@@ -1,11 +1,11 @@
 //! Parts of forms as Rust expressions, in terms of the constructors of `ptx_isa::row`.
 
 use crate::naming::{constant, variant};
-use crate::schema::{
-    Availability, Cell, Cond, Effect, EffectKind, Length, ModifierSource, Operand, Row, Rule, RuleKind, Size, Slot, Spaces,
-    TypeExpr,
-};
 use crate::notation::Nesting;
+use crate::schema::{
+    Availability, Cell, Cond, Effect, EffectKind, Length, ModifierSource, Operand, Row, Rule,
+    RuleKind, Size, Slot, Spaces, TypeExpr,
+};
 use crate::vocabulary::{ModifierId, Vocabulary};
 
 /// `a, b, c`
@@ -30,24 +30,40 @@ impl Printer<'_> {
     pub(crate) fn target_set(&self, availability: &Availability) -> String {
         match availability.text.as_str() {
             "" => "t::ALL".into(),
-            text => format!("t::{}", constant(&text.replace('+', " ").replace("..", " to "))),
+            text => format!(
+                "t::{}",
+                constant(&text.replace('+', " ").replace("..", " to "))
+            ),
         }
     }
 
     pub(crate) fn since(&self, list: &[Availability]) -> String {
-        let one = |a: &Availability| format!("ptx({}, {}, {})", a.version.0, a.version.1, self.target_set(a));
+        let one = |a: &Availability| {
+            format!(
+                "ptx({}, {}, {})",
+                a.version.0,
+                a.version.1,
+                self.target_set(a)
+            )
+        };
         format!("&[{}]", self::list(list, one))
     }
 
     pub(crate) fn slot(&self, slot: &Slot) -> String {
         let modifiers = self.modifiers(&slot.modifiers);
-        let literal = slot.modifiers.first().is_some_and(|m| self.0.modifiers[m.0].word.text == slot.name);
+        let literal = slot
+            .modifiers
+            .first()
+            .is_some_and(|m| self.0.modifiers[m.0].word.text == slot.name);
         let mut out = match literal && slot.sequences.is_empty() {
             true => format!("fixed({modifiers})"),
             false => format!("slot({:?}, {modifiers})", slot.name),
         };
         if !slot.sequences.is_empty() {
-            out += &format!(".with_sequences(&[{}])", list(&slot.sequences, |s| self.modifiers(s)));
+            out += &format!(
+                ".with_sequences(&[{}])",
+                list(&slot.sequences, |s| self.modifiers(s))
+            );
         }
         if let Some(default) = slot.default {
             out += &format!(".with_default({})", self.modifier(default));
@@ -81,7 +97,10 @@ impl Printer<'_> {
             length => out += &format!(".length(L::{length:?})"),
         }
         if !o.marks.is_empty() {
-            out += &format!(".marks(&[{}])", list(&o.marks, |mark| format!("K::{}", constant(mark))));
+            out += &format!(
+                ".marks(&[{}])",
+                list(&o.marks, |mark| format!("K::{}", constant(mark)))
+            );
         }
         if let Some((low, high, step)) = o.range {
             out += &format!(".range({low}, {high}, {step})");
@@ -92,8 +111,12 @@ impl Printer<'_> {
         match &o.spaces {
             Spaces::Any => {}
             Spaces::Slot(slot) => out += &format!(".spaces(Spaces::Slot({slot}))"),
-            Spaces::OneOf(ids) => out += &format!(".spaces(Spaces::OneOf({}))", self.modifiers(ids)),
-            Spaces::GenericOr(ids) => out += &format!(".spaces(Spaces::GenericOr({}))", self.modifiers(ids)),
+            Spaces::OneOf(ids) => {
+                out += &format!(".spaces(Spaces::OneOf({}))", self.modifiers(ids))
+            }
+            Spaces::GenericOr(ids) => {
+                out += &format!(".spaces(Spaces::GenericOr({}))", self.modifiers(ids))
+            }
         }
         if o.align > 0 {
             out += &format!(".align({})", o.align);
@@ -122,16 +145,32 @@ impl Printer<'_> {
 
     pub(crate) fn rule(&self, rule: &Rule) -> String {
         let text = match &rule.kind {
-            RuleKind::Require(when, then) => format!("require({}, {})", self.cond(when), self.cond(then)),
+            RuleKind::Require(when, then) => {
+                format!("require({}, {})", self.cond(when), self.cond(then))
+            }
             RuleKind::Deny(cond) => format!("deny({})", self.cond(cond)),
-            RuleKind::RequiresTarget(when, since) => format!("since({}, {})", self.cond(when), self.since(since)),
-            RuleKind::RemovedIn(when, since) => format!("removed_in({}, {})", self.cond(when), self.since(since)),
+            RuleKind::RequiresTarget(when, since) => {
+                format!("since({}, {})", self.cond(when), self.since(since))
+            }
+            RuleKind::RemovedIn(when, since) => {
+                format!("removed_in({}, {})", self.cond(when), self.since(since))
+            }
             RuleKind::Deprecated(when, since, instead) => {
-                format!("deprecated({}, {}, {instead:?})", self.cond(when), self.since(since))
+                format!(
+                    "deprecated({}, {}, {instead:?})",
+                    self.cond(when),
+                    self.since(since)
+                )
             }
             RuleKind::Ordered(low, high) => format!("ordered({low}, {high})"),
-            RuleKind::MustAgree { slot, warning: false } => format!("must_agree({slot}, Enforcement::Error)"),
-            RuleKind::MustAgree { slot, warning: true } => format!("must_agree({slot}, Enforcement::Warning)"),
+            RuleKind::MustAgree {
+                slot,
+                warning: false,
+            } => format!("must_agree({slot}, Enforcement::Error)"),
+            RuleKind::MustAgree {
+                slot,
+                warning: true,
+            } => format!("must_agree({slot}, Enforcement::Warning)"),
         };
         if rule.ptxas { text + ".ptxas()" } else { text }
     }
@@ -142,7 +181,11 @@ impl Printer<'_> {
             cell => format!("Cell::{cell:?}"),
         };
         let lengths = list(&row.lengths, |l| format!("&{l:?}"));
-        format!("row(&[{}], &[{lengths}], {})", list(&row.cells, cell), self.since(&row.since))
+        format!(
+            "row(&[{}], &[{lengths}], {})",
+            list(&row.cells, cell),
+            self.since(&row.since)
+        )
     }
 
     pub(crate) fn effect(&self, effect: &Effect) -> String {
@@ -157,8 +200,12 @@ impl Printer<'_> {
             EffectKind::Control(control) => format!("Control(Control::{control:?})"),
             EffectKind::Converge(scope) => format!("Converge(ConvergenceScope::{scope:?})"),
             EffectKind::Lanes(operand) => format!("Lanes({operand})"),
-            EffectKind::Async(by, phase) => format!("Async(Completion::{by:?}, AsyncPhase::{phase:?})"),
-            EffectKind::Memory(access, space) => format!("Memory(A::{access:?}, {})", self.modifier(*space)),
+            EffectKind::Async(by, phase) => {
+                format!("Async(Completion::{by:?}, AsyncPhase::{phase:?})")
+            }
+            EffectKind::Memory(access, space) => {
+                format!("Memory(A::{access:?}, {})", self.modifier(*space))
+            }
             EffectKind::Carry(carry) => format!("{carry:?}"),
             EffectKind::Plain(plain) => format!("{plain:?}"),
         };

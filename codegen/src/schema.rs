@@ -2,7 +2,10 @@
 //!
 //! The enums have the names and the variants of the library's, so that `{:?}` prints them as Rust.
 
-use crate::notation::{Access, AsyncPhase, Completion, Control, ConvergenceScope, Nesting, Plain, Proxy, Role, Test, Version};
+use crate::notation::{
+    Access, AsyncPhase, Completion, Control, ConvergenceScope, Nesting, Plain, Proxy, Role, Test,
+    Version,
+};
 use crate::vocabulary::ModifierId;
 
 /// Index of a slot of the form.
@@ -70,7 +73,10 @@ pub(crate) struct Slot {
 impl Slot {
     /// All modifiers of all alternatives.
     pub(crate) fn all(&self) -> impl Iterator<Item = ModifierId> {
-        self.modifiers.iter().chain(self.sequences.iter().flatten()).copied()
+        self.modifiers
+            .iter()
+            .chain(self.sequences.iter().flatten())
+            .copied()
     }
 
     pub(crate) fn holds(&self, modifier: ModifierId) -> bool {
@@ -166,7 +172,9 @@ impl Cond {
         let mut list: Vec<Self> = Vec::new();
         for cond in alternatives.into_iter().filter(|c| *c != Self::Never) {
             match (list.last_mut(), cond) {
-                (Some(Self::Holds(slot, held)), Self::Holds(other, more)) if *slot == other => held.extend(more),
+                (Some(Self::Holds(slot, held)), Self::Holds(other, more)) if *slot == other => {
+                    held.extend(more)
+                }
                 (_, cond) => list.push(cond),
             }
         }
@@ -198,7 +206,8 @@ pub(crate) struct Availability {
 
 /// Whether a module that satisfies one of `strict` always satisfies one of `weak`.
 pub(crate) fn implies(strict: &[Availability], weak: &[Availability]) -> bool {
-    let covers = |s: &Availability, w: &Availability| w.version <= s.version && s.targets & !w.targets == 0;
+    let covers =
+        |s: &Availability, w: &Availability| w.version <= s.version && s.targets & !w.targets == 0;
     strict.iter().all(|s| weak.iter().any(|w| covers(s, w)))
 }
 

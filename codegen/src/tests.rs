@@ -133,7 +133,11 @@ fn mistakes_are_named_with_their_place() {
             "inst mul.lo",
             "family.isa:1:1: expected `insn` or `define`, found inst",
         ),
-        ("  require", "    require", "family.isa:8:5: no line may be indented below the line above"),
+        (
+            "  require",
+            "    require",
+            "family.isa:8:5: no line may be indented below the line above",
+        ),
     ] {
         let text = GOOD.replacen(from, to, 1);
         assert_ne!(text, GOOD, "{from}");
@@ -175,7 +179,10 @@ fn words_are_distinct() {
             "type .x odd 32\n",
             "words.isa:15:9: expected one of signed, unsigned",
         ),
-        ("version 1.5\n", "words.isa:15:9: expected a version after the previous one, found 1.5"),
+        (
+            "version 1.5\n",
+            "words.isa:15:9: expected a version after the previous one, found 1.5",
+        ),
     ] {
         let class = if text.starts_with(' ') {
             "class x set \"x\"\n"

@@ -8,8 +8,8 @@ use nom::multi::many1;
 use nom::sequence::{preceded, terminated};
 
 use crate::input::{
-    Line, Parsed, Pos, Result, Span, Word, dotted, expand, expect, expect_one_of, flag, keyword, keywords, name,
-    number, one_of, pattern, several, string, version, word,
+    Line, Parsed, Pos, Result, Span, Word, dotted, expand, expect, expect_one_of, flag, keyword,
+    keywords, name, number, one_of, pattern, several, string, version, word,
 };
 use crate::naming::variant;
 use crate::notation::Version;
@@ -183,7 +183,9 @@ impl Vocabulary {
                 "space" => self.space_row(line)?,
                 "version" => self.version_row(line)?,
                 "current" => self.current = line.parse(preceded(word, expect_version))?,
-                "family" => self.families.push(line.parse(preceded(word, many1(number)))?),
+                "family" => self
+                    .families
+                    .push(line.parse(preceded(word, many1(number)))?),
                 "target" => self.target_row(line)?,
                 "option" => self.option_row(line)?,
                 "sreg" => self.register_row(line)?,
@@ -191,7 +193,11 @@ impl Vocabulary {
                 "mark" => self.mark_row(line)?,
                 "ignored" => self.ignored_row(line)?,
                 "doubled" => self.doubled_row(line)?,
-                other => return line.error(format!("expected a statement of the vocabulary, found {other}")),
+                other => {
+                    return line.error(format!(
+                        "expected a statement of the vocabulary, found {other}"
+                    ));
+                }
             }
         }
         Ok(())
@@ -205,13 +211,30 @@ impl Vocabulary {
         let spaces = self.spaces.iter().filter(|s| s.modifier).map(|s| &s.name);
         let lists: [(&str, &str, Names, Vec<Word>); 3] = [
             ("type", "type", Names::Type, types.cloned().collect()),
-            ("format", "data format", Names::Type, formats.cloned().collect()),
-            ("space", "state space", Names::Space, spaces.cloned().collect()),
+            (
+                "format",
+                "data format",
+                Names::Type,
+                formats.cloned().collect(),
+            ),
+            (
+                "space",
+                "state space",
+                Names::Space,
+                spaces.cloned().collect(),
+            ),
         ];
         for (name, meaning, names, list) in lists {
             if let Some(first) = list.first() {
-                let name = Word { text: name.into(), pos: first.pos.clone() };
-                self.classes.push(ClassRow { name, positional: true, meaning: meaning.into() });
+                let name = Word {
+                    text: name.into(),
+                    pos: first.pos.clone(),
+                };
+                self.classes.push(ClassRow {
+                    name,
+                    positional: true,
+                    meaning: meaning.into(),
+                });
             }
             for word in list {
                 self.modifier(&word, names)?;
@@ -228,8 +251,14 @@ impl Vocabulary {
                 return register.ty.error(format!("unknown type {}", register.ty));
             }
         }
-        let supports = self.types.iter().map(|t| &t.since).chain(self.registers.iter().map(|r| &r.since));
-        let supports = supports.chain(self.directives.iter().map(|d| &d.since)).chain(self.options.iter().map(|o| &o.since));
+        let supports = self
+            .types
+            .iter()
+            .map(|t| &t.since)
+            .chain(self.registers.iter().map(|r| &r.since));
+        let supports = supports
+            .chain(self.directives.iter().map(|d| &d.since))
+            .chain(self.options.iter().map(|o| &o.since));
         for target in supports.filter_map(|s| s.target.as_ref()) {
             if self.target(&target.text).is_none() {
                 return target.error(format!("unknown target {target}"));
@@ -252,7 +281,10 @@ impl Vocabulary {
     }
 
     fn once(&mut self, kind: &'static str, name: &Word) -> Result<()> {
-        match self.seen.insert((kind, name.text.clone()), name.pos.clone()) {
+        match self
+            .seen
+            .insert((kind, name.text.clone()), name.pos.clone())
+        {
             Some(first) => name.error(format!("{kind} {name} is defined at {first} already")),
             None => Ok(()),
         }
@@ -260,7 +292,8 @@ impl Vocabulary {
 
     fn modifier(&mut self, word: &Word, names: Names) -> Result<()> {
         self.once("modifier", word)?;
-        self.modifier_index.insert(word.text.clone(), ModifierId(self.modifiers.len()));
+        self.modifier_index
+            .insert(word.text.clone(), ModifierId(self.modifiers.len()));
         self.modifiers.push(ModifierRow {
             word: word.clone(),
             class: self.classes.len() - 1,
@@ -274,19 +307,42 @@ impl Vocabulary {
 
     fn type_row(&mut self, line: &Line<'_>) -> Result<()> {
         let element = expect("the type of an element", dotted);
-        let packed = (element, preceded(expect("x", keyword("x")), expect("a number of elements", number)));
+        let packed = (
+            element,
+            preceded(
+                expect("x", keyword("x")),
+                expect("a number of elements", number),
+            ),
+        );
         let row = (
             expect("a type such as .u32", dotted),
             expect_one_of,
             expect("a number of bits", number),
             opt(preceded(keyword("of"), packed)),
             opt(preceded(keyword("reg"), expect_one_of)),
-            map(opt(preceded(keyword("declare"), several)), Option::unwrap_or_default),
-            map(opt(since), |s| s.unwrap_or(Support { version: (1, 0), target: None })),
+            map(
+                opt(preceded(keyword("declare"), several)),
+                Option::unwrap_or_default,
+            ),
+            map(opt(since), |s| {
+                s.unwrap_or(Support {
+                    version: (1, 0),
+                    target: None,
+                })
+            }),
         );
-        let row = map(row, |(name, kind, bits, packed, register, declare, since)| TypeRow {
-            name, kind, bits, packed, register, declare, since,
-        });
+        let row = map(
+            row,
+            |(name, kind, bits, packed, register, declare, since)| TypeRow {
+                name,
+                kind,
+                bits,
+                packed,
+                register,
+                declare,
+                since,
+            },
+        );
         let row = line.parse(preceded(word, row))?;
         self.once("type", &row.name)?;
         self.types.push(row);
@@ -299,10 +355,18 @@ impl Vocabulary {
             flag("addressable"),
             flag("modifier"),
             opt(preceded(keyword("within"), expect("a state space", dotted))),
-            map(opt(preceded(keyword("since"), expect_version)), |v| v.unwrap_or((1, 0))),
+            map(opt(preceded(keyword("since"), expect_version)), |v| {
+                v.unwrap_or((1, 0))
+            }),
         );
-        let row = map(row, |(name, addressable, modifier, within, since)| SpaceRow {
-            name, addressable, modifier, within, since,
+        let row = map(row, |(name, addressable, modifier, within, since)| {
+            SpaceRow {
+                name,
+                addressable,
+                modifier,
+                within,
+                since,
+            }
         });
         let row = line.parse(preceded(word, row))?;
         self.once("space", &row.name)?;
@@ -314,31 +378,56 @@ impl Vocabulary {
         let release = || map(opt(string), |text| text.filter(|t| !t.is_empty()));
         let last = self.versions.last().map(|row| row.version);
         let ascending = verify(version, move |v| last.is_none_or(|last| last < *v));
-        let row = (expect("a version after the previous one", ascending), release(), release());
-        let row = map(row, |(version, toolkit, driver)| VersionRow { version, toolkit, driver });
+        let row = (
+            expect("a version after the previous one", ascending),
+            release(),
+            release(),
+        );
+        let row = map(row, |(version, toolkit, driver)| VersionRow {
+            version,
+            toolkit,
+            driver,
+        });
         self.versions.push(line.parse(preceded(word, row))?);
         Ok(())
     }
 
     fn target_row(&mut self, line: &Line<'_>) -> Result<()> {
         let until = preceded(expect("`until`", keyword("until")), expect_version);
-        let renamed = opt(preceded(keyword("renamed"), (expect("the new name", name), until)));
+        let renamed = opt(preceded(
+            keyword("renamed"),
+            (expect("the new name", name), until),
+        ));
         let since = preceded(expect("`since`", keyword("since")), expect_version);
-        let (name, since, renamed) =
-            line.parse(preceded(word, (expect("a target such as sm_90", name), since, renamed)))?;
+        let (name, since, renamed) = line.parse(preceded(
+            word,
+            (expect("a target such as sm_90", name), since, renamed),
+        ))?;
         self.once("target", &name)?;
         let digits = name.text.strip_prefix("sm_").unwrap_or("");
         let suffix = digits.chars().last().filter(|s| matches!(s, 'a' | 'f'));
         let Ok(number) = digits.trim_end_matches(['a', 'f']).parse() else {
             return name.error(format!("{name} is not of the form sm_N, sm_Na or sm_Nf"));
         };
-        self.targets.push(TargetRow { name, number, suffix, since, renamed });
+        self.targets.push(TargetRow {
+            name,
+            number,
+            suffix,
+            since,
+            renamed,
+        });
         Ok(())
     }
 
     fn option_row(&mut self, line: &Line<'_>) -> Result<()> {
-        let row = (expect("an option of .target", name), expect("`since`", since));
-        let row = line.parse(preceded(word, map(row, |(name, since)| OptionRow { name, since })))?;
+        let row = (
+            expect("an option of .target", name),
+            expect("`since`", since),
+        );
+        let row = line.parse(preceded(
+            word,
+            map(row, |(name, since)| OptionRow { name, since }),
+        ))?;
         self.once("option", &row.name)?;
         self.options.push(row);
         Ok(())
@@ -346,19 +435,38 @@ impl Vocabulary {
 
     fn register_row(&mut self, line: &Line<'_>) -> Result<()> {
         let names = expect("a special register such as %tid", expanded);
-        let row = (names, flag("v4"), expect("a type", dotted), flag("volatile"), flag("short"), expect("`since`", since));
-        let row = map(row, |(names, vector, ty, volatile, short, since)| RegisterRow {
-            names, vector, ty, volatile, short, since,
+        let row = (
+            names,
+            flag("v4"),
+            expect("a type", dotted),
+            flag("volatile"),
+            flag("short"),
+            expect("`since`", since),
+        );
+        let row = map(row, |(names, vector, ty, volatile, short, since)| {
+            RegisterRow {
+                names,
+                vector,
+                ty,
+                volatile,
+                short,
+                since,
+            }
         });
         let row = line.parse(preceded(word, row))?;
-        row.names.iter().try_for_each(|name| self.once("special register", name))?;
+        row.names
+            .iter()
+            .try_for_each(|name| self.once("special register", name))?;
         self.registers.push(row);
         Ok(())
     }
 
     fn directive_row(&mut self, line: &Line<'_>) -> Result<()> {
         let count = || expect("a number of arguments", number);
-        let takes = map((count(), opt(preceded(keyword("to"), count()))), |(least, most)| (least, most.unwrap_or(least)));
+        let takes = map(
+            (count(), opt(preceded(keyword("to"), count()))),
+            |(least, most)| (least, most.unwrap_or(least)),
+        );
         let positions = preceded(peek(expect_one_of::<DirectivePosition>), several);
         let row = (
             expect("a directive such as .version", name),
@@ -369,9 +477,18 @@ impl Vocabulary {
             expect("`since`", since),
             opt(preceded(keyword("until"), expect_version)),
         );
-        let row = map(row, |(name, section, positions, ending, takes, since, until)| DirectiveRow {
-            name, section, positions, ending, takes, since, until,
-        });
+        let row = map(
+            row,
+            |(name, section, positions, ending, takes, since, until)| DirectiveRow {
+                name,
+                section,
+                positions,
+                ending,
+                takes,
+                since,
+                until,
+            },
+        );
         let row = line.parse(preceded(word, row))?;
         self.once("directive", &row.name)?;
         self.directives.push(row);
@@ -379,11 +496,19 @@ impl Vocabulary {
     }
 
     fn class(&mut self, line: &Line<'_>) -> Result<()> {
-        let head = (expect("the name of a class", name), expect_one_of::<Arrangement>, expect("what the class selects, in quotes", string));
+        let head = (
+            expect("the name of a class", name),
+            expect_one_of::<Arrangement>,
+            expect("what the class selects, in quotes", string),
+        );
         let (name, arrangement, meaning) = line.parse(preceded(word, head))?;
         self.once("class", &name)?;
         let vector = name.text == "vector";
-        self.classes.push(ClassRow { name, positional: arrangement == Arrangement::Positional, meaning });
+        self.classes.push(ClassRow {
+            name,
+            positional: arrangement == Arrangement::Positional,
+            meaning,
+        });
         for line in &line.children {
             line.leaf()?;
             for word in line.parse(many1(expect_modifiers))?.iter().flatten() {
@@ -400,8 +525,18 @@ impl Vocabulary {
     /// `mark NAME "what explain says" "what it means" "example"`
     fn mark_row(&mut self, line: &Line<'_>) -> Result<()> {
         let text = |what| expect(what, string);
-        let row = (expect("the name of a mark", name), text("a phrase in quotes"), text("the meaning in quotes"), text("an example in quotes"));
-        let row = map(row, |(name, phrase, meaning, example)| MarkRow { name, phrase, meaning, example });
+        let row = (
+            expect("the name of a mark", name),
+            text("a phrase in quotes"),
+            text("the meaning in quotes"),
+            text("an example in quotes"),
+        );
+        let row = map(row, |(name, phrase, meaning, example)| MarkRow {
+            name,
+            phrase,
+            meaning,
+            example,
+        });
         let row = line.parse(preceded(word, row))?;
         self.once("mark", &row.name)?;
         self.marks.push(row);
@@ -413,9 +548,13 @@ impl Vocabulary {
         let on = opt(preceded(keyword("on"), many1(name)));
         let (modifiers, on) = line.parse(preceded(word, (many1(dotted), on)))?;
         match on {
-            Some(names) => self.ignored_on.extend(names.into_iter().map(|name| (name, modifiers.clone()))),
+            Some(names) => self
+                .ignored_on
+                .extend(names.into_iter().map(|name| (name, modifiers.clone()))),
             None => {
-                modifiers.iter().try_for_each(|word| self.once("ignored", word))?;
+                modifiers
+                    .iter()
+                    .try_for_each(|word| self.once("ignored", word))?;
                 self.ignored.extend(modifiers);
             }
         }
@@ -435,7 +574,10 @@ impl Vocabulary {
 
     /// The target after renaming.
     fn current_name<'v>(&'v self, t: &'v TargetRow) -> &'v TargetRow {
-        t.renamed.as_ref().and_then(|(to, _)| self.target(&to.text)).unwrap_or(t)
+        t.renamed
+            .as_ref()
+            .and_then(|(to, _)| self.target(&to.text))
+            .unwrap_or(t)
     }
 
     pub(crate) fn family(&self, number: u16) -> Option<&Vec<u16>> {
@@ -483,7 +625,10 @@ fn expect_version(at: Span<'_>) -> Parsed<'_, Version> {
 
 fn since(at: Span<'_>) -> Parsed<'_, Support> {
     let target = opt(verify(name, |t: &Word| t.text.starts_with("sm_")));
-    let support = map((expect_version, target), |(version, target)| Support { version, target });
+    let support = map((expect_version, target), |(version, target)| Support {
+        version,
+        target,
+    });
     preceded(keyword("since"), support).parse(at)
 }
 
@@ -491,13 +636,26 @@ fn since(at: Span<'_>) -> Parsed<'_, Support> {
 fn expanded(at: Span<'_>) -> Parsed<'_, Vec<Word>> {
     let names = |w: Word| {
         let names = expand(&w.text)?.into_iter();
-        Some(names.map(|text| Word { text, pos: w.pos.clone() }).collect())
+        Some(
+            names
+                .map(|text| Word {
+                    text,
+                    pos: w.pos.clone(),
+                })
+                .collect(),
+        )
     };
     nom::combinator::map_opt(pattern, names).parse(at)
 }
 
 fn expect_modifiers(at: Span<'_>) -> Parsed<'_, Vec<Word>> {
-    terminated(nom::combinator::not(nom::combinator::eof), nom::combinator::success(())).parse(at)?;
-    let dotted = verify(expanded, |list: &Vec<Word>| list.iter().all(|w| w.text.starts_with('.')));
+    terminated(
+        nom::combinator::not(nom::combinator::eof),
+        nom::combinator::success(()),
+    )
+    .parse(at)?;
+    let dotted = verify(expanded, |list: &Vec<Word>| {
+        list.iter().all(|w| w.text.starts_with('.'))
+    });
     expect("a modifier such as .rn", dotted).parse(at)
 }

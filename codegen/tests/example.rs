@@ -123,7 +123,12 @@ fn a_block_defines_an_instruction() {
     fs::write(at("isa/example.isa"), block(&text, "isa")).unwrap();
     let tables = ptx_codegen::generate(&at("isa")).unwrap();
     let generated = at("ptx-isa/src/generated");
-    assert!(tables.output.finish(&generated, ptx_codegen::Mode::Write).unwrap());
+    assert!(
+        tables
+            .output
+            .finish(&generated, ptx_codegen::Mode::Write)
+            .unwrap()
+    );
 
     fs::write(at("ptx-isa/Cargo.toml"), LIBRARY).unwrap();
     fs::write(at("Cargo.toml"), MANIFEST).unwrap();

@@ -219,7 +219,9 @@ impl<'a> FormChecker<'a, '_> {
             if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.parts(written) {
                 return Ok(());
             }
-            if written.shape == OperandShape::Discard && operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) {
+            if written.shape == OperandShape::Discard
+                && operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR)
+            {
                 return Err(OperandViolation::Discard);
             }
             return element.check(written);
@@ -274,7 +276,9 @@ impl<'a> FormChecker<'a, '_> {
                 }),
             OperandShape::Discard if length > 1 => Err(OperandViolation::Shape),
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                if operand.marks.contains(Marks::EXACT_ELEMENT_TYPE) && takes_constants(operand) && longer =>
+                if operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
+                    && takes_constants(operand)
+                    && longer =>
             {
                 element.bare_constant(written)
             }

@@ -31,7 +31,9 @@ impl SpaceRule {
         match self {
             Self::Any => false,
             Self::One(space) => space == StateSpace::Local,
-            Self::OneOf(list) | Self::GenericOr(list) => has_space(list, |s| s == StateSpace::Local),
+            Self::OneOf(list) | Self::GenericOr(list) => {
+                has_space(list, |s| s == StateSpace::Local)
+            }
         }
     }
 }
@@ -297,8 +299,8 @@ impl Element<'_> {
     fn takes_function(&self) -> bool {
         // What holds numbers of eight bits and less holds no address.
         let short = |ty: ScalarType| ty.element().is_some_and(|e| e.is_float() && e.bits() <= 8);
-        let exact =
-            self.has(Marks::EXACT_ELEMENT_TYPE) || matches!(self.expected, Expected::Type(ty) if short(ty));
+        let exact = self.has(Marks::EXACT_ELEMENT_TYPE)
+            || matches!(self.expected, Expected::Type(ty) if short(ty));
         self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
     }
 

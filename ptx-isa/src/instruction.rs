@@ -1,7 +1,7 @@
 //! Instructions by name: an opcode and the fixed words after it.
 
 use crate::generated::instructions;
-use crate::{Since, Form, Modifier, Nesting, Opcode};
+use crate::{Form, Modifier, Nesting, Opcode, Since};
 
 /// A named instruction. Its name is an opcode and words that neither move nor vary: `cp.async.bulk.tensor`.
 #[derive(Copy, Clone, Debug)]

@@ -4,9 +4,8 @@ use crate::check_form::FormChecker;
 use crate::operand_binding::{Binding, bindings, operand_count};
 use crate::type_compat::Expected;
 use crate::{
-    Since, Cond, Form, InstQuery, Instruction, ModifierSet, OperandShape, PtxVersion,
-    RuleKind, Slot, SlotAssignment, SpecialReg, Target, TargetSet, Violation, Violations,
-    find_instruction,
+    Cond, Form, InstQuery, Instruction, ModifierSet, OperandShape, PtxVersion, RuleKind, Since,
+    Slot, SlotAssignment, SpecialReg, Target, TargetSet, Violation, Violations, find_instruction,
 };
 
 /// What an instruction needs of the version and the target.

@@ -51,9 +51,9 @@ pub use effect::{
     AsyncPhase, Completion, Control, ConvergenceScope, Effect, EffectKind, ModifierSource, Proxy,
 };
 pub use form::{Cell, Enforcement, Form, ModifierSet, Row, Rule, RuleKind, Since, Slot, Table};
-pub use generated::marks::Marks;
 pub use generated::class::ModifierClass;
 pub use generated::directive::Directive;
+pub use generated::marks::Marks;
 pub use generated::modifier::Modifier;
 pub use generated::opcode::Opcode;
 pub use generated::register::SpecialReg;
@@ -64,9 +64,7 @@ pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
 pub use legality::{Deprecation, FormMatch, NoForm};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
-pub use operand::{
-    Access, ImmRange, Length, Nesting, Operand, Role, Size, Spaces, TypeExpr,
-};
+pub use operand::{Access, ImmRange, Length, Nesting, Operand, Role, Size, Spaces, TypeExpr};
 pub use operand_binding::{Binding, MAX_OPERANDS, operand_count};
 pub use query::{ActualOperand, InstQuery, OperandShape, TableKind};
 pub use scalar::{RegisterClass, TypeKind};

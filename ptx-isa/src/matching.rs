@@ -99,8 +99,7 @@ impl Form {
     /// Assigns the modifiers written after the instruction's name to the slots. `None` if one is left over or a slot
     /// that must be filled is empty.
     pub fn match_modifiers(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
-        if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepts(m))
-        {
+        if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepts(m)) {
             return None;
         }
         let mut search = Search::new(self, modifiers);

@@ -142,7 +142,10 @@ fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
     core::iter::from_fn(move || {
         let start = at;
         let head = operands.get(start)?;
-        while operands.get(at).is_some_and(|o| o.position == head.position) {
+        while operands
+            .get(at)
+            .is_some_and(|o| o.position == head.position)
+        {
             at += 1;
         }
         // What may be left out inside of brackets does not free the brackets.

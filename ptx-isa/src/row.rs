@@ -2,11 +2,15 @@
 
 pub(crate) use crate::generated::{literals as l, target_sets as t};
 pub(crate) use crate::{
-    Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope, Effect, EffectKind as E,
-    Enforcement, Form, Instruction, Length as L, Marks as K, Modifier as M, ModifierSource as Source, Nesting as N,
-    Opcode as O, OperandTest as Q, Proxy, Role as R, ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
+    Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope, Effect,
+    EffectKind as E, Enforcement, Form, Instruction, Length as L, Marks as K, Modifier as M,
+    ModifierSource as Source, Nesting as N, Opcode as O, OperandTest as Q, Proxy, Role as R,
+    ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
 };
-use crate::{Since, ImmRange, Modifier, ModifierSet, Operand, PtxVersion, Row, Rule, RuleKind, Table, TargetSet};
+use crate::{
+    ImmRange, Modifier, ModifierSet, Operand, PtxVersion, Row, Rule, RuleKind, Since, Table,
+    TargetSet,
+};
 
 /// A set of targets, and how the `.isa` files write it.
 #[derive(Copy, Clone)]
@@ -38,7 +42,10 @@ pub(crate) const fn fixed(modifiers: &'static [Modifier]) -> Slot {
 }
 
 impl Slot {
-    pub(crate) const fn with_sequences(mut self, sequences: &'static [&'static [Modifier]]) -> Self {
+    pub(crate) const fn with_sequences(
+        mut self,
+        sequences: &'static [&'static [Modifier]],
+    ) -> Self {
         self.sequences = sequences;
         self
     }
@@ -240,8 +247,16 @@ pub(crate) const fn must_agree(slot: u8, enforcement: Enforcement) -> Rule {
     rule(RuleKind::MustAgree(slot, enforcement))
 }
 
-pub(crate) const fn table(columns: &'static [u8], operands: &'static [u8], rows: &'static [Row]) -> Table {
-    Table { columns, operands, rows }
+pub(crate) const fn table(
+    columns: &'static [u8],
+    operands: &'static [u8],
+    rows: &'static [Row],
+) -> Table {
+    Table {
+        columns,
+        operands,
+        rows,
+    }
 }
 
 pub(crate) const fn row(
@@ -249,7 +264,11 @@ pub(crate) const fn row(
     lengths: &'static [&'static [u16]],
     since: &'static [Since],
 ) -> Row {
-    Row { cells, lengths, since }
+    Row {
+        cells,
+        lengths,
+        since,
+    }
 }
 
 pub(crate) const fn one_of(modifiers: &'static [Modifier]) -> Cell {
@@ -271,5 +290,11 @@ pub(crate) const fn insn(
     since: &'static [Since],
     forms: &'static [&'static Form],
 ) -> Instruction {
-    Instruction { name, opcode, words, since, forms }
+    Instruction {
+        name,
+        opcode,
+        words,
+        since,
+        forms,
+    }
 }

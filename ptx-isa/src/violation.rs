@@ -1,6 +1,6 @@
 //! Why an instruction is not legal.
 
-use crate::{Since, Rule, SpecialReg, Table};
+use crate::{Rule, Since, SpecialReg, Table};
 
 /// What is wrong with an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]

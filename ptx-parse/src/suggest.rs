@@ -13,9 +13,7 @@ pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
         .into_iter()
         .flat_map(|o| o.instructions())
         .flat_map(|i| i.forms());
-    let own = forms
-        .flat_map(|f| f.accepted())
-        .map(|m| m.text());
+    let own = forms.flat_map(|f| f.accepted()).map(|m| m.text());
     let longer = own
         .clone()
         .find(|m| m.strip_prefix(word).is_some_and(|r| r.starts_with("::")));

@@ -18,7 +18,9 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     let mode = if args.check { Mode::Check } else { Mode::Write };
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the workspace of xtask")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("the workspace of xtask")?;
     if ptx_codegen::run(mode)? {
         return again();
     }

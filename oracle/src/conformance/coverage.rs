@@ -101,10 +101,7 @@ pub(crate) fn breaking(
 /// Whether a rule forbids something on every version and target.
 pub(crate) fn forbids(rule: &Rule) -> bool {
     use RuleKind::{Deny, Ordered, Require};
-    matches!(
-        rule.kind,
-        Require(..) | Deny(..) | Ordered(..)
-    )
+    matches!(rule.kind, Require(..) | Deny(..) | Ordered(..))
 }
 
 /// Two slots and what they hold.

@@ -292,7 +292,9 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
     // Through a generic address, be it that of a parameter or a constant, which the assembler does not check.
     let of_map = marks.contains(Marks::TENSORMAP) && operand.access == Access::Read;
     match operand.spaces {
-        Spaces::OneOf(&[Modifier::Global]) | Spaces::GenericOr(&[Modifier::Global]) if of_map => Space::Generic,
+        Spaces::OneOf(&[Modifier::Global]) | Spaces::GenericOr(&[Modifier::Global]) if of_map => {
+            Space::Generic
+        }
         Spaces::Slot(slot) => {
             let word = selection.word(ptx_isa::ModifierSource::Slot(slot));
             let space = word.and_then(|w| w.state_space());

@@ -110,5 +110,8 @@ fn negation_reaches_the_clauses() {
     );
     let rule_of = |kind| crate::Rule { kind, ptxas: true };
     let rule_text = rule(form, &rule_of(RuleKind::Require(GIVEN, Cond::Filled(0)))).to_string();
-    assert_eq!(rule_text, "if a is a constant: .type must be given (only the assembler says so)");
+    assert_eq!(
+        rule_text,
+        "if a is a constant: .type must be given (only the assembler says so)"
+    );
 }

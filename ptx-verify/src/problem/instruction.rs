@@ -5,8 +5,8 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId};
 use ptx_isa::{
-    Deprecation, Expected, Form, ImmRange, Instruction, Marks, Modifier, Opcode,
-    Operand, OperandViolation, Role, Rule, ScalarType, Slot, SpecialReg, StateSpace, Since,
+    Deprecation, Expected, Form, ImmRange, Instruction, Marks, Modifier, Opcode, Operand,
+    OperandViolation, Role, Rule, ScalarType, Since, Slot, SpecialReg, StateSpace,
 };
 
 use super::{Text, Wording};
@@ -235,7 +235,10 @@ fn wrong_modifier(op: &str, reason: ModifierReason, modifier: Modifier, form: Na
         ),
         ModifierReason::NotTaken => format!("`{op}` does not take the modifier `{modifier}` here"),
     };
-    let similar = form.form.accepted().filter(|m| m.class() == modifier.class());
+    let similar = form
+        .form
+        .accepted()
+        .filter(|m| m.class() == modifier.class());
     let similar: Vec<&str> = similar.map(|m| m.text()).collect();
     let help = if similar.is_empty() || form.form.accepts(modifier) {
         form.syntax()

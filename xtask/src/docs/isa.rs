@@ -48,8 +48,15 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
 }
 
 fn coverage(out: &mut String, blocks: &[Block]) -> Result<()> {
-    writeln!(out, "## Contents\n\nThe instructions of PTX {}.\n", PtxVersion::CURRENT)?;
-    writeln!(out, "| part | title | sections | instructions | forms |\n|---|---|--:|--:|--:|")?;
+    writeln!(
+        out,
+        "## Contents\n\nThe instructions of PTX {}.\n",
+        PtxVersion::CURRENT
+    )?;
+    writeln!(
+        out,
+        "| part | title | sections | instructions | forms |\n|---|---|--:|--:|--:|"
+    )?;
     let counts = |of: &[&Block]| {
         let sections: BTreeSet<&str> = of.iter().map(|b| b.section).collect();
         let names: BTreeSet<&str> = of.iter().flat_map(|b| b.names.iter().copied()).collect();
@@ -57,12 +64,23 @@ fn coverage(out: &mut String, blocks: &[Block]) -> Result<()> {
         format!("{} | {} | {forms}", sections.len(), names.len())
     };
     for part in chapters::parts() {
-        let of: Vec<&Block> = blocks.iter().filter(|b| chapters::part(b.section) == Some(part)).collect();
-        writeln!(out, "| 9.7.{part} | {} | {} |", chapters::title(part), counts(&of))?;
+        let of: Vec<&Block> = blocks
+            .iter()
+            .filter(|b| chapters::part(b.section) == Some(part))
+            .collect();
+        writeln!(
+            out,
+            "| 9.7.{part} | {} | {} |",
+            chapters::title(part),
+            counts(&of)
+        )?;
     }
     let all: Vec<&Block> = blocks.iter().collect();
     writeln!(out, "| | **all** | {} |", counts(&all))?;
-    writeln!(out, "\nAn instruction with forms in several parts is counted in each.")?;
+    writeln!(
+        out,
+        "\nAn instruction with forms in several parts is counted in each."
+    )?;
     Ok(())
 }
 

@@ -48,9 +48,10 @@ pub(crate) fn emit(root: &Path, mode: Mode) -> Result<()> {
         let page = Page::read(text).filter(|p| path.ends_with(format!("{}.md", p.code)));
         pages.push(page.with_context(|| format!("{} is not a page", path.display()))?);
     }
-    for (folder, name, text) in
-        [("docs", "diagnostics.md", index(&pages)?), ("ptx-cli/src", "pages.rs", table(&pages)?)]
-    {
+    for (folder, name, text) in [
+        ("docs", "diagnostics.md", index(&pages)?),
+        ("ptx-cli/src", "pages.rs", table(&pages)?),
+    ] {
         let mut output = Output::partial();
         output.add(name, text);
         output.finish(&root.join(folder), mode)?;
