@@ -1,4 +1,4 @@
-//! `bench-others CRATE FILE SECONDS`: reads a file with another crate for so many seconds and prints
+//! `bench-others CRATE FILE SECONDS`: reads a file with another crate for that many seconds and prints
 //! best and median seconds, or `refused` and why.
 
 use std::hint::black_box;

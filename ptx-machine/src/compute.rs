@@ -42,7 +42,7 @@ impl<'a> Machine<'a> {
         widths
     }
 
-    /// Does what an instruction does besides control flow; nothing where it is not understood.
+    /// Does what an instruction does besides control flow; nothing if it is unrecognized.
     pub(crate) fn compute(
         &mut self,
         inst: InstId,
@@ -78,7 +78,7 @@ impl<'a> Machine<'a> {
         if !has_effect && self.load(&parts, &accesses, &signature.types().last(), f) {
             return Some(());
         }
-        // A function that nobody knows: of its words, the spaces of its memory aside, which are in the addresses.
+        // An unknown function: it depends on the mnemonic except for state spaces, which are part of the addresses.
         let mut hash = Hash::new(self.seed).text(opcode.text());
         let words = modifiers.iter().filter(|m| m.state_space().is_none());
         let mut words: Vec<&str> = words.map(|m| m.text()).collect();
@@ -261,7 +261,7 @@ impl<'a> Machine<'a> {
         true
     }
 
-    /// Puts what an instruction stores, or what nobody knows, where it writes.
+    /// Writes what an instruction stores, or the result of an unknown function.
     fn change_memory(
         &mut self,
         hash: Hash,

@@ -1,7 +1,7 @@
 //! Runs one thread through a function.
 //!
 //! What [`ptx_analysis::fold`] knows is computed, addresses are converted, plain loads and stores reach bytes of memory. Everything else
-//! is a function nobody knows: its results follow from its words, from the values that it reads and from how many effects came before.
+//! is an unknown function: its results follow from its mnemonic, from the values that it reads and from how many effects came before.
 //! Two functions that do the same thus leave the same trace, whatever their instructions are.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ pub enum End {
     Done,
     /// There were too many steps.
     StepLimit,
-    /// The next instruction is not understood, or may do anything.
+    /// The next instruction is unrecognized, or may do anything.
     Unknown,
 }
 
@@ -53,7 +53,7 @@ impl Trace {
 pub struct Machine<'a> {
     pub(crate) facts: FunctionFacts<'a>,
     pub(crate) variables: Variables,
-    /// The bits of each variable; the carry flag behind them.
+    /// The bits of each variable; the carry flag after them.
     pub(crate) registers: Vec<u128>,
     pub(crate) carry: bool,
     memory: HashMap<u64, u8>,
@@ -68,7 +68,7 @@ pub struct Machine<'a> {
     pub(crate) sources: HashMap<InstId, Vec<Option<u16>>>,
 }
 
-/// Where a thread is that has ended: behind everything, and no caller reads the results.
+/// The position of a thread that has ended: after everything, and no caller reads the results.
 const OVER: usize = usize::MAX;
 
 /// The lowest `bits` bits.
@@ -184,7 +184,7 @@ impl<'a> Machine<'a> {
         (0..bytes.min(16)).map(byte).sum()
     }
 
-    /// Runs up to so many instructions.
+    /// Runs at most that many instructions.
     pub fn run(&mut self, most: usize) -> Trace {
         let mut trace = Trace {
             effects: Vec::new(),

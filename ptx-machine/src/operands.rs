@@ -54,7 +54,7 @@ impl Machine<'_> {
         Some(slot * 256 + window(space) / 0x1000)
     }
 
-    /// The bits of an operand; those of vectors one behind the other in `values`.
+    /// The bits of an operand; those of vectors one after the other in `values`.
     pub(crate) fn read(&self, operand: Operand, values: &mut Vec<u128>) {
         let pool = &self.facts.body().pool();
         match operand {

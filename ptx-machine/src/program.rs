@@ -54,7 +54,7 @@ impl State {
 /// A function of integers.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The module that it stands in; it is called `k`.
+    /// The module that contains it; it is called `k`.
     pub text: String,
     acts: Vec<(Option<(usize, bool)>, Act)>,
     labels: Vec<usize>,
@@ -242,7 +242,7 @@ impl Program {
                     Act::Store(a) => state.cell = get(a),
                     Act::Jump(label) => next = Some(self.labels[*label]),
                     Act::Table(r, labels) => {
-                        // Behind the table is undefined.
+                        // After the table, the behavior is undefined.
                         let label = labels.get(before.regs[*r] as usize);
                         next = label.map(|&l| self.labels[l]);
                     }
