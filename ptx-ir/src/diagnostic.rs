@@ -71,34 +71,34 @@ macro_rules! codes {
 }
 
 codes! {
-    StrayByte = 1, "a byte that begins no token";
-    UnterminatedComment = 2, "a block comment without `*/`";
-    UnterminatedString = 3, "a string without its closing quote";
-    MalformedNumber = 4, "a number that is none";
-    NumberOverflow = 5, "a number that does not fit 64 bits";
-    PreprocessorLine = 6, "a preprocessor line other than a line marker";
-    ByteOrderMark = 7, "a byte order mark before the text";
+    StrayByte = 1, "an unexpected character";
+    UnterminatedComment = 2, "an unterminated block comment";
+    UnterminatedString = 3, "an unterminated string";
+    MalformedNumber = 4, "a malformed number";
+    NumberOverflow = 5, "a number larger than 64 bits";
+    PreprocessorLine = 6, "a preprocessor directive";
+    ByteOrderMark = 7, "a byte order mark";
 
-    UnexpectedToken = 101, "something else was expected here";
-    MissingSemicolon = 102, "a statement without its `;`";
-    UnknownDirective = 103, "a directive that PTX does not know";
-    UnknownOpcode = 104, "an instruction that PTX does not know";
-    UnknownModifier = 105, "a modifier that PTX does not know";
-    UnclosedBrace = 106, "a `{` without its `}`";
-    StrayBrace = 107, "a `}` that closes nothing";
-    EmptyStatement = 108, "a `;` without a statement";
-    NegativeOffset = 109, "an address with a subtraction";
-    MisplacedDirective = 110, "a directive that does not belong here";
-    UnknownType = 111, "a type that PTX does not know";
-    StraySemicolon = 112, "a `;` after a directive that takes none";
-    UnknownSelector = 113, "a component that PTX does not know";
-    SplitName = 114, "a blank inside the fixed name of an instruction";
+    UnexpectedToken = 101, "an unexpected token";
+    MissingSemicolon = 102, "a missing `;`";
+    UnknownDirective = 103, "an unknown directive";
+    UnknownOpcode = 104, "an unknown opcode";
+    UnknownModifier = 105, "an unknown modifier";
+    UnclosedBrace = 106, "an unclosed `{`";
+    StrayBrace = 107, "an unmatched `}`";
+    EmptyStatement = 108, "an empty statement";
+    NegativeOffset = 109, "a subtraction in an address";
+    MisplacedDirective = 110, "a misplaced directive";
+    UnknownType = 111, "an unknown type";
+    StraySemicolon = 112, "an unexpected `;`";
+    UnknownSelector = 113, "an unknown vector component";
+    SplitName = 114, "white space in the name of an instruction";
 
-    UndefinedName = 201, "a name that nothing declares";
-    DuplicateName = 202, "a name declared twice in one scope";
+    UndefinedName = 201, "an undeclared name";
+    DuplicateName = 202, "a duplicate declaration";
     LateDeclaration = 203, "a name used before its declaration";
     LabelOutOfScope = 204, "a label of another scope";
-    ReservedName = 205, "a name that PTX keeps for itself";
+    ReservedName = 205, "a reserved name";
     OutsideRange = 206, "a register outside its declared range";
 
     MissingVersion = 301, "a module without `.version` at its start";

@@ -36,7 +36,7 @@ const NEAR: u32 = 4;
 pub struct NamedSource<'s> {
     name: &'s str,
     source: &'s [u8],
-    lines: LineIndex,
+    lines: Cow<'s, LineIndex>,
 }
 
 impl<'s> NamedSource<'s> {
@@ -46,7 +46,17 @@ impl<'s> NamedSource<'s> {
         Self {
             name,
             source,
-            lines: LineIndex::new(source),
+            lines: Cow::Owned(LineIndex::new(source)),
+        }
+    }
+
+    /// A source whose lines are indexed already.
+    #[must_use]
+    pub fn with_lines(name: &'s str, source: &'s [u8], lines: &'s LineIndex) -> Self {
+        Self {
+            name,
+            source,
+            lines: Cow::Borrowed(lines),
         }
     }
 }

@@ -10,7 +10,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, Modifier};
 
 use crate::cursor::ParseResult;
-use crate::operand::Parentheses;
+use crate::operand::{Parentheses, Position};
 use crate::output::Level;
 use crate::parser::Parser;
 use crate::scope::OUTERMOST;
@@ -354,7 +354,7 @@ impl Parser<'_> {
         if self.begins_next() {
             return self.cut_off(head, "an operand or `;`");
         }
-        let mut operand = self.first_operand(parentheses)?;
+        let mut operand = self.operand(parentheses, Position::First)?;
         self.cursor.skip_trivia();
         if self.cursor.peek() == b'|' {
             operand = self.pair(operand)?;
@@ -373,7 +373,7 @@ impl Parser<'_> {
                 }
                 _ => return self.cut_off(head, "`,` or `;`"),
             }
-            let operand = self.operand(parentheses)?;
+            let operand = self.operand(parentheses, Position::Later)?;
             self.out.scratch.push(operand);
             self.cursor.skip_trivia();
         }

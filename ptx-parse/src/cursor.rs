@@ -265,10 +265,10 @@ impl<'s> Cursor<'s> {
         };
         let message = match code {
             Code::StrayByte => format!("unexpected character {found}; expected {expected}"),
-            Code::PreprocessorLine => format!(
-                "preprocessor line {found}: only line markers such as `# 1 \"file\"` are allowed"
+            Code::PreprocessorLine => String::from(
+                "expected a line marker such as `# 1 \"file\"`, found a preprocessor directive",
             ),
-            Code::UnterminatedString => String::from("expected a closing `\"` on this line"),
+            Code::UnterminatedString => String::from("expected a closing quote on this line"),
             _ => format!("expected {expected}, found {found}"),
         };
         let end = end.max(self.pos + 1).min(self.src.len()).max(self.pos);

@@ -17,58 +17,48 @@ pub(crate) enum Parentheses {
     Expression,
 }
 
+/// Where an operand is; only the first one of an instruction can be `_`.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Position {
+    First,
+    Later,
+}
+
 impl Parser<'_> {
-    /// The first operand of an instruction, which can be `_`.
+    /// One operand of an instruction.
     #[inline]
-    pub(crate) fn first_operand(&mut self, parentheses: Parentheses) -> ParseResult<Operand> {
-        match self.named_operand() {
-            Some(operand) => operand,
-            None => self.unnamed_operand(parentheses),
+    pub(crate) fn operand(
+        &mut self,
+        parentheses: Parentheses,
+        position: Position,
+    ) -> ParseResult<Operand> {
+        if let Some(register) = self.numbered_name() {
+            return match self.cursor.peek() {
+                b',' | b';' => Ok(register),
+                _ => self.named_rest(register),
+            };
         }
-    }
-
-    /// Another operand of an instruction.
-    #[inline]
-    pub(crate) fn operand(&mut self, parentheses: Parentheses) -> ParseResult<Operand> {
-        match self.named_operand() {
-            Some(operand) => operand,
-            None if self.cursor.peek() == b'_' => {
-                Err(self.cursor.unexpected("an operand that has a value"))
-            }
-            None => self.unnamed_operand(parentheses),
-        }
-    }
-
-    /// An operand that begins with a name.
-    #[inline(always)]
-    fn named_operand(&mut self) -> Option<ParseResult<Operand>> {
-        let name = if let Some(register) = self.numbered_name() {
-            register
-        } else {
-            let b = self.cursor.peek();
-            if !is(b, class::START) || !self.cursor.at_ident() {
-                return None;
-            }
+        let b = self.cursor.peek();
+        if is(b, class::START) && self.cursor.at_ident() {
             let (start, end) = self.cursor.take_ident();
             if b == b'W' && self.is_constant_name(start, end) {
                 self.cursor.pos = start;
-                return Some(self.constant());
+                return self.constant();
             }
-            self.name_operand(start, end)
-        };
-        Some(match self.cursor.peek() {
-            b',' | b';' => Ok(name),
-            _ => self.named_rest(name),
-        })
-    }
-
-    #[inline]
-    fn unnamed_operand(&mut self, parentheses: Parentheses) -> ParseResult<Operand> {
-        match self.cursor.peek() {
+            let name = self.name_operand(start, end);
+            return match self.cursor.peek() {
+                b',' | b';' => Ok(name),
+                _ => self.named_rest(name),
+            };
+        }
+        match b {
             b'[' => self.bracket(),
             b'{' => self.vector(),
             b'(' if parentheses == Parentheses::List => self.list(),
             b'!' | b'-' => self.negated(),
+            b'_' if position == Position::Later => {
+                Err(self.cursor.unexpected("an operand that has a value"))
+            }
             _ => self.element(),
         }
     }

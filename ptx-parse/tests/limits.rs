@@ -1,4 +1,4 @@
-//! Limits: each has an error of its own, and nothing is lost beyond it.
+//! Limits: each is reported by its own code, and the text beyond it is kept.
 #![allow(clippy::panic)]
 
 use std::sync::Arc;
@@ -32,13 +32,13 @@ fn nesting(most: usize) -> Limits {
 }
 
 #[test]
-fn the_defaults_disturb_no_real_file() {
+fn default_limits() {
     let text = format!("{HEADER}.entry f() {{ {{ {{ ret; }} }} }}");
     assert_eq!(codes(&parse(&text, &Limits::default())), []);
 }
 
 #[test]
-fn size() {
+fn source_size() {
     let mut limits = Limits::default();
     limits.source_bytes = HEADER.len();
     assert_eq!(codes(&parse(HEADER, &limits)), []);
@@ -49,7 +49,7 @@ fn size() {
 }
 
 #[test]
-fn diagnostics() {
+fn number_of_diagnostics() {
     let mut text = String::from(HEADER);
     text.push_str(".entry f() {\n");
     text.push_str(&"nonsense;\n".repeat(50));
@@ -94,7 +94,7 @@ fn around(open: &str, inner: &str, close: &str, depth: usize) -> String {
 }
 
 #[test]
-fn nesting_of_initialisers() {
+fn nested_initializers() {
     for most in [1, 2, 5] {
         nests(most, |d| {
             format!("{HEADER}.global .b32 x = {};\n", around("{", "1", "}", d))
@@ -103,7 +103,7 @@ fn nesting_of_initialisers() {
 }
 
 #[test]
-fn nesting_of_parentheses() {
+fn nested_parentheses() {
     for most in [1, 2, 5] {
         nests(most, |d| {
             format!("{HEADER}.global .b32 x = {};\n", around("(", "1", ")", d))
@@ -113,7 +113,7 @@ fn nesting_of_parentheses() {
 
 /// The body of the function is the first block.
 #[test]
-fn nesting_of_blocks() {
+fn nested_blocks() {
     for most in [1, 2, 5] {
         nests(most, |d| {
             format!("{HEADER}.entry f() {}\n", around("{", "ret;", "}", d))

@@ -1,19 +1,20 @@
-//! [`Module`] → text: verbatim, byte for byte as it was read, or in one canonical style.
+//! Prints a [`Module`] as text: verbatim, byte for byte as it was parsed, or in one canonical style.
 //!
 //! # The canonical style
 //!
-//! * One statement a line; statements of a function are indented by one level (a tab, or as many
+//! * One statement per line; statements of a function are indented by one level (a tab, or as many
 //!   spaces as [`Style`] says), those of an inner block by one more up to 32, labels by one less.
-//! * One blank after a mnemonic, after each comma, around `|` none, inside braces and brackets none.
-//! * Modifiers stand in the order of the manual.
-//! * The parameters of a function stand one a line; its directives too, before the `{`.
-//! * Initialisers of more than sixteen elements break after every sixteen.
-//! * Comments stay: one behind a statement on its line, others on lines of their own before the
-//!   statement they stood before, also those that stood inside it. Blank lines stay, one at most.
-//! * Spellings of numbers, names and strings stay. Register numbers lose leading zeros.
-//! * A statement that was not understood stays as it was written, from its first to its last byte.
+//! * One space after a mnemonic and after each comma; none around `|` and inside braces and brackets.
+//! * Modifiers are in the order of the PTX ISA manual.
+//! * The parameters of a function are on a line each, and so are its directives, before the `{`.
+//! * Initializers of more than sixteen elements break after every sixteen.
+//! * Comments are kept: one after a statement on its line, others on lines of their own before the
+//!   statement that follows them, also those inside the statement. Of consecutive blank lines one is
+//!   kept.
+//! * Numbers, names and strings keep their spelling. Register numbers lose leading zeros.
+//! * A statement that could not be parsed is kept as it was written, from its first to its last byte.
 //!
-//! Printing what was parsed from canonical text gives the same text again.
+//! Parsing canonical text and printing it again gives the same text.
 //!
 //! ```
 //! let module = ptx_parse::parse(b".version 8.0\n.target   sm_90 // Hopper\n").module;
@@ -35,6 +36,7 @@ use ptx_ir::{Body, FuncId, Item, ItemId, Module, Span, StmtId};
 mod buffer;
 mod canonical;
 mod canonical_edited;
+mod display;
 mod operand;
 mod sink;
 mod splice;
@@ -43,21 +45,23 @@ mod trivia_map;
 
 #[cfg(feature = "std")]
 pub use sink::IoSink;
+pub use display::{Display, display, display_function, display_statement};
 pub use sink::{FmtSink, Sink};
 
 use buffer::Out;
 use canonical::Printer;
 
 /// How the canonical printer lays out statements.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Style {
-    /// What one level of nesting is indented by.
+    /// The indentation of one level of nesting.
     pub indent: Indent,
 }
 
 /// One level of indentation.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Indent {
     /// A tab.
     Tab,
@@ -67,6 +71,7 @@ pub enum Indent {
 
 impl Style {
     /// The default style with another indentation.
+    #[must_use]
     pub const fn with_indent(indent: Indent) -> Self {
         Self { indent }
     }
@@ -80,7 +85,8 @@ impl Default for Style {
     }
 }
 
-/// The module's text, byte for byte as it was read but for what was [edited](ptx_ir::edit).
+/// The module's text, byte for byte as it was parsed except for what was [edited](ptx_ir::edit).
+#[must_use]
 pub fn verbatim(module: &Module) -> Vec<u8> {
     if module.is_edited() {
         return splice::print(module).0;
@@ -89,6 +95,7 @@ pub fn verbatim(module: &Module) -> Vec<u8> {
 }
 
 /// [`verbatim`], and where the bytes of the source are in it.
+#[must_use]
 pub fn verbatim_with_map(module: &Module) -> (Vec<u8>, OffsetMap) {
     if module.is_edited() {
         return splice::print(module);
@@ -98,6 +105,10 @@ pub fn verbatim_with_map(module: &Module) -> (Vec<u8>, OffsetMap) {
 }
 
 /// [`verbatim`] to a sink.
+///
+/// # Errors
+///
+/// Those of the sink.
 pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::Error> {
     if module.is_edited() {
         return sink.put(&splice::print(module).0);
@@ -106,6 +117,7 @@ pub fn write_verbatim<S: Sink>(module: &Module, sink: &mut S) -> Result<(), S::E
 }
 
 /// The text of one function, from its linkage to its `}` or `;`.
+#[must_use]
 pub fn verbatim_function(module: &Module, function: FuncId) -> Cow<'_, [u8]> {
     let Some(item) = item_of(module, function) else {
         return Cow::default();
@@ -117,6 +129,7 @@ pub fn verbatim_function(module: &Module, function: FuncId) -> Cow<'_, [u8]> {
 }
 
 /// The text of one statement.
+#[must_use]
 pub fn verbatim_statement<'m>(
     module: &'m Module,
     body: &'m Body,
@@ -138,6 +151,7 @@ fn function_span(module: &Module, function: FuncId) -> Span {
 }
 
 /// The module's text in the canonical style.
+#[must_use]
 pub fn canonical(module: &Module, style: &Style) -> Vec<u8> {
     let mut text = Vec::with_capacity(module.source().len());
     match write_canonical(module, style, &mut text) {
@@ -147,6 +161,10 @@ pub fn canonical(module: &Module, style: &Style) -> Vec<u8> {
 }
 
 /// [`canonical`] to a sink.
+///
+/// # Errors
+///
+/// Those of the sink.
 pub fn write_canonical<S: Sink>(
     module: &Module,
     style: &Style,
@@ -158,6 +176,10 @@ pub fn write_canonical<S: Sink>(
 }
 
 /// One function in the canonical style, without the comments before it.
+///
+/// # Errors
+///
+/// Those of the sink.
 pub fn write_canonical_function<S: Sink>(
     module: &Module,
     function: FuncId,
@@ -170,6 +192,10 @@ pub fn write_canonical_function<S: Sink>(
 }
 
 /// One statement of a body in the canonical style, without indentation, newline and comments.
+///
+/// # Errors
+///
+/// Those of the sink.
 pub fn write_canonical_statement<S: Sink>(
     module: &Module,
     body: &Body,

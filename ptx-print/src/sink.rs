@@ -1,15 +1,19 @@
-//! Where printed bytes go.
+//! Destinations of printed text.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Takes printed bytes.
+/// A destination of printed text.
 pub trait Sink {
     /// Why a sink can refuse bytes.
     type Error;
 
     /// Takes the next bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the destination cannot take them.
     fn put(&mut self, bytes: &[u8]) -> Result<(), Self::Error>;
 }
 
@@ -23,7 +27,7 @@ impl Sink for Vec<u8> {
     }
 }
 
-/// Prints to a [`fmt::Write`]. Bytes that are not UTF-8 (they can stand in comments) become U+FFFD.
+/// Prints to a [`fmt::Write`]. Bytes that are not UTF-8 (only comments can have them) become U+FFFD.
 #[derive(Debug)]
 pub struct FmtSink<W>(pub W);
 

@@ -26,7 +26,7 @@ impl<'a> Page<'a> {
             examples: None,
             text,
         };
-        for required in ["Why", "How to mend it"] {
+        for required in ["Why", "How to fix it"] {
             page.section(required)?;
         }
         page.examples = match (page.section("Wrong"), page.section("Right")) {

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
-use crate::render::{Painter, Report, counted, tally};
+use crate::render::{Renderer, Report, counted, tally};
 
 /// Find everything that is wrong
 ///
@@ -98,7 +98,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut out = Out::new();
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
-    let painter = Painter::new(args.color.wanted());
+    let renderer = if args.color.wanted() {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
     let (mut errors, mut warnings, mut files) = (0, 0, 0);
     let options = Options::new(args.ptx_version, args.target);
     let check = |source| check(source, &options, args);
@@ -107,7 +111,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         errors += e;
         warnings += w;
         files += usize::from(e + w > 0);
-        checked.write(args, &painter, out)?;
+        checked.write(args, &renderer, out)?;
         Ok(Status::of(e > 0 || args.deny_warnings && w > 0))
     });
     result?;
@@ -239,7 +243,7 @@ pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {
 }
 
 impl Checked {
-    fn write(&self, args: &Args, painter: &Painter, out: &mut Out) -> Result<()> {
+    fn write(&self, args: &Args, renderer: &Renderer, out: &mut Out) -> Result<()> {
         let shown = self.shown(args.max_errors);
         let hidden = tally(self.diagnostics.get(shown.len()..).unwrap_or_default()).0;
         if !shown.is_empty() {
@@ -253,7 +257,7 @@ impl Checked {
                     .par_iter()
                     .with_min_len(64)
                     .map(|diagnostic| match args.format {
-                        Format::Human => Ok(painter.picture(report, diagnostic)),
+                        Format::Human => Ok(renderer.render(&report.named_source(), diagnostic)),
                         Format::Short => Ok(report.short(diagnostic)),
                         Format::Json => report.json(diagnostic),
                     })

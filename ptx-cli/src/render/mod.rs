@@ -1,16 +1,13 @@
-//! Diagnostics as text: one line, one JSON object, or a picture of the source.
+//! Diagnostics as text: one line, one JSON object, or with the lines of the source.
 
 mod json;
 pub(crate) mod labels;
-mod snippet;
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
-
+use ptx_ir::render::NamedSource;
 use ptx_ir::{Diagnostic, LineIndex, Severity};
 
 pub(crate) use json::{JsonSpan, SCHEMA};
-pub(crate) use snippet::Painter;
+pub(crate) use ptx_ir::render::{Renderer, escape_controls as clean};
 
 /// A source with its lines, ready to show what is wrong with it.
 pub(crate) struct Report<'s> {
@@ -19,7 +16,12 @@ pub(crate) struct Report<'s> {
     pub(crate) lines: &'s LineIndex,
 }
 
-impl Report<'_> {
+impl<'s> Report<'s> {
+    /// The source as [`Renderer`] shows it.
+    pub(crate) fn named_source(&self) -> NamedSource<'s> {
+        NamedSource::with_lines(self.name, self.source, self.lines)
+    }
+
     /// `FILE:LINE:COL: error[PTX0104]: message`
     pub(crate) fn short(&self, diagnostic: &Diagnostic) -> String {
         let at = self.lines.position(diagnostic.span.start);
@@ -33,22 +35,6 @@ impl Report<'_> {
             clean(&diagnostic.message)
         )
     }
-}
-
-/// `text` fit for one line of a terminal: control characters are escaped.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let mut cleaned = String::with_capacity(text.len() + 8);
-    for c in text.chars() {
-        if c.is_control() {
-            let _ = write!(cleaned, "{}", c.escape_default());
-        } else {
-            cleaned.push(c);
-        }
-    }
-    Cow::Owned(cleaned)
 }
 
 /// `1 error`, `2 errors`.
@@ -69,12 +55,6 @@ pub(crate) fn tally(diagnostics: &[Diagnostic]) -> (usize, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn control_characters_are_escaped() {
-        assert_eq!(clean("a `b` ä"), "a `b` ä");
-        assert_eq!(clean("a\nb\u{1b}[0m"), "a\\nb\\u{1b}[0m");
-    }
 
     #[test]
     fn one_and_many() {
