@@ -59,11 +59,7 @@ pub fn display_function(module: &Module, function: FuncId) -> Display<'_> {
 /// # Ok::<(), ptx_parse::ParseError>(())
 /// ```
 #[must_use]
-pub fn display_statement<'m>(
-    module: &'m Module,
-    body: &'m Body,
-    statement: StmtId,
-) -> Display<'m> {
+pub fn display_statement<'m>(module: &'m Module, body: &'m Body, statement: StmtId) -> Display<'m> {
     Display {
         module,
         part: Part::Statement(body, statement),

@@ -43,9 +43,9 @@ mod splice;
 mod trivia;
 mod trivia_map;
 
+pub use display::{Display, display, display_function, display_statement};
 #[cfg(feature = "std")]
 pub use sink::IoSink;
-pub use display::{Display, display, display_function, display_statement};
 pub use sink::{FmtSink, Sink};
 
 use buffer::Out;
