@@ -19,6 +19,7 @@ pub(crate) struct Args {
 
 /// The sizes of the samples.
 struct Sizes {
+    files: usize,
     cubins: usize,
     transforms: usize,
     constants: usize,
@@ -30,7 +31,8 @@ struct Sizes {
 }
 
 const SMALL: Sizes = Sizes {
-    cubins: 40,
+    files: 250,
+    cubins: 30,
     transforms: 10,
     constants: 600,
     pressure: 20,
@@ -41,6 +43,7 @@ const SMALL: Sizes = Sizes {
 };
 
 const LARGE: Sizes = Sizes {
+    files: 10_000,
     cubins: 1_000,
     transforms: 200,
     constants: 20_000,
@@ -57,6 +60,7 @@ type Step<'s> = (&'static str, Box<dyn Fn() -> Result<()> + 's>);
 fn steps<'s>(sizes: &Sizes, shared: &'s Shared) -> Vec<Step<'s>> {
     let corpus = corpus::Args {
         cubin: Some(Amount::Some(sizes.cubins)),
+        sample: Some(sizes.files),
         only: None,
     };
     let constants = constants::Args {

@@ -20,6 +20,9 @@ pub(crate) struct Args {
     /// Also compare cubins, of a sample of that many files or of `all`
     #[arg(long, value_name = "N|all")]
     pub(crate) cubin: Option<Amount>,
+    /// Parse and print only a sample of that many files
+    #[arg(long, value_name = "N")]
+    pub(crate) sample: Option<usize>,
     /// Only files whose path contains this
     #[arg(long)]
     pub(crate) only: Option<String>,
@@ -104,7 +107,13 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         bail!("no files: the folders need an INDEX.tsv");
     }
     let mut report = Report::default();
-    structure(&entries, shared, &mut report)?;
+    match args.sample {
+        Some(n) => {
+            let sample = shared.sample(&entries, n, LARGEST_IN_SAMPLE);
+            structure(&sample, shared, &mut report)?;
+        }
+        None => structure(&entries, shared, &mut report)?,
+    }
     if let Some(amount) = args.cubin
         && let Some(assemblers) = shared.assemblers("COMPARISON OF CUBINS")?
     {
