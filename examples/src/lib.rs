@@ -12,6 +12,7 @@ pub mod matmul;
 pub mod merged;
 pub mod peephole;
 pub mod saxpy;
+pub mod survey;
 
 pub use kernel::{Element, Kernel, Parameter};
 

@@ -48,7 +48,7 @@ fn pressure() {
     let text = run(env!("CARGO_BIN_EXE_pressure"), FILE);
     assert!(
         text.contains("  .global: read by ")
-            && text.contains(" registers of 32 bits alive in line "),
+            && text.contains(" registers of 32 bits live in line "),
         "{text}"
     );
 }
@@ -84,4 +84,30 @@ fn copies() {
     let code = |l: &&str| !l.trim().is_empty() && !l.trim().starts_with("//");
     let code = source.lines().filter(code).count();
     assert!(code <= 60, "an analysis in 60 lines has {code}");
+}
+
+#[test]
+fn survey() {
+    // More than 100 compiled files.
+    let text = run(env!("CARGO_BIN_EXE_survey"), "compiled");
+    let (first, rest) = text.split_once('\n').unwrap();
+    let counts: Vec<usize> = first.split(' ').filter_map(|w| w.parse().ok()).collect();
+    let [kernels, files] = counts[..] else {
+        panic!("{first}")
+    };
+    assert!(files >= 100 && kernels >= files / 2, "{first}");
+    assert_eq!(rest.lines().count(), 20);
+}
+
+#[test]
+fn survey_of_one_file() {
+    let path = format!("{}/../corpus/{FILE}", env!("CARGO_MANIFEST_DIR"));
+    let kernels = ptx_examples::survey::kernels(&std::fs::read(path).unwrap());
+    let step = kernels
+        .iter()
+        .find(|k| k.name == "_Z4stepP4Bodyif")
+        .unwrap();
+    assert!(step.loops > 0 && step.depth == 1, "{step:?}");
+    assert!(step.accesses_in_loops > 0 && step.pressure > 8, "{step:?}");
+    assert_eq!(step.callees, 0);
 }

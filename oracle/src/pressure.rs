@@ -60,7 +60,7 @@ fn pairs(text: &[u8], output: &str) -> Vec<(u32, u32)> {
             .and_then(|(_, rest)| rest.split(' ').next());
         let used = used.and_then(|n| n.parse().ok());
         if let (Some(used), Some(of)) = (used, kernel.and_then(|k| facts.function(k))) {
-            pairs.push((FunctionAnalysis::new(of).pressure.units, used));
+            pairs.push((FunctionAnalysis::new(of).pressure().units, used));
             kernel = None;
         }
     }

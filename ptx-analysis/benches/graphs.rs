@@ -3,8 +3,8 @@
 
 use divan::{Bencher, black_box};
 use ptx_analysis::graph::{
-    Components, ControlDependence, Digraph, Dominators, Loops, PostDominators, ReversePostOrder,
-    is_reducible, iterated_frontier,
+    Components, ControlDependence, Digraph, Dominators, Frontiers, IteratedFrontiers, Loops,
+    PostDominators, ReversePostOrder, is_reducible,
 };
 
 fn main() {
@@ -15,7 +15,7 @@ const SIZES: [u32; 2] = [50_000, 100_000];
 
 #[derive(Clone, Copy, Debug)]
 enum Family {
-    /// One block behind the other.
+    /// One block after the other.
     Chain,
     /// A row of diamonds.
     Diamonds,
@@ -93,17 +93,11 @@ bench!(post_dominators, |g, d| PostDominators::new(g));
 bench!(loops, |g, d| Loops::new(g, d));
 bench!(reducible, |g, d| is_reducible(g, d));
 bench!(components, |g, d| Components::new(g));
-bench!(every_node_defined, |g, d| iterated_frontier(
-    g,
-    d,
-    &d.children(),
-    ReversePostOrder::new(g).order()
+bench!(every_node_defined, |g, d| {
+    let frontiers = Frontiers::new(g, d);
+    let order = ReversePostOrder::new(g);
+    IteratedFrontiers::new(&frontiers).of(order.order(), |_| true)
+});
+bench!(control_dependence, |g, d| ControlDependence::new(
+    &PostDominators::new(g)
 ));
-
-/// Its result is quadratic in ladders and nests; not so in these.
-#[divan::bench(args = [Family::Chain, Family::Diamonds, Family::Switch], consts = SIZES, sample_count = 10)]
-fn control_dependence<const N: u32>(bencher: Bencher<'_, '_>, shape: Family) {
-    let graph = graph(shape, N);
-    let post = PostDominators::new(&graph);
-    bencher.bench_local(|| black_box(ControlDependence::new(&post)));
-}

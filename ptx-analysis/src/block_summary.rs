@@ -5,25 +5,21 @@ use alloc::vec::Vec;
 use ptx_ir::Statement;
 use ptx_ir::facts::{FunctionFacts, Mentions, RegLane};
 
-use crate::cfg::Cfg;
+use crate::cfg::{BlockId, Cfg};
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
 
-/// For each block its uses, kills and definitions. One pass over the instructions.
+/// For each block its uses, kills and definitions, as lists of variables. One pass over the instructions.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Read before any unconditional write in the block.
-    pub uses: Csr,
-    /// Written unconditionally.
-    pub kills: Csr,
-    /// Written, conditionally or not.
-    pub defs: Csr,
-    /// Read by the caller where the block returns: the registers that hold the results of the function.
-    pub returned: Csr,
+    pub(crate) uses: Csr,
+    pub(crate) kills: Csr,
+    defs: Csr,
+    pub(crate) returned: Csr,
 }
 
 impl Summary {
-    /// Looks at every instruction of a function once.
+    /// Summarizes the blocks of a function.
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Self {
         let mut pass = Pass {
             variables,
@@ -60,6 +56,26 @@ impl Summary {
             defs: lists(&pass.defs),
             returned: lists(&returned),
         }
+    }
+
+    /// What a block reads before any unconditional write in the block.
+    pub fn uses(&self, block: BlockId) -> &[u32] {
+        self.uses.row(block.as_u32())
+    }
+
+    /// What a block writes unconditionally.
+    pub fn kills(&self, block: BlockId) -> &[u32] {
+        self.kills.row(block.as_u32())
+    }
+
+    /// What a block writes, conditionally or not.
+    pub fn defs(&self, block: BlockId) -> &[u32] {
+        self.defs.row(block.as_u32())
+    }
+
+    /// What the caller reads where a block returns: the registers that hold the results of the function.
+    pub fn returned(&self, block: BlockId) -> &[u32] {
+        self.returned.row(block.as_u32())
     }
 }
 

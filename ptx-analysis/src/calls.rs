@@ -1,27 +1,30 @@
 //! Which functions call which.
 //!
-//! A call through an address reaches what its list of functions says; with a prototype or nothing it may reach every
-//! function whose address is taken in the module, and functions of other modules. Cost: linear in instructions and
-//! edges, where the functions with taken addresses stand for one edge.
+//! A call through an address reaches the functions of its list, if it names one. With a prototype, or without either, it
+//! may reach every function of the module whose address is taken, and functions of other modules.
+//!
+//! Cost: linear in instructions and calls.
 
 use alloc::vec::Vec;
 
-use ptx_ir::facts::{Callees, ModuleFacts};
-use ptx_ir::{Body, EntityId, FuncId, InstId, Module, Operand, OperandPool, SymbolId, SymbolKind};
+use ptx_ir::facts::{Callees, FunctionFacts, ModuleFacts};
+use ptx_ir::{Body, EntityId, FuncId, InstId, Module, Operand, SymbolId, SymbolKind};
 
-use crate::graph::{Components, Digraph, Graph};
+use crate::graph::{ComponentId, Components, Digraph, Graph};
 
 /// What a call may reach.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Target {
     /// This function: its definition if it has one, else its first declaration.
     Function(FuncId),
-    /// Any function whose address is taken, and any of another module.
-    Taken,
+    /// Any function whose address is taken, and any function of another module.
+    AddressTaken,
 }
 
-/// A call instruction with one of the functions it may reach.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+/// A call instruction with one of the targets it may reach.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Call {
     /// The caller.
     pub from: FuncId,
@@ -32,108 +35,237 @@ pub struct Call {
 }
 
 /// The calls of a module.
+///
+/// ```
+/// use ptx_analysis::calls::CallGraph;
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n\
+///     .func leaf() { ret; }\n.func unused() { ret; }\n.entry k() { call leaf; ret; }\n";
+/// let module = ptx_parse::parse(text).module;
+/// let calls = CallGraph::new(&ModuleFacts::new(&module));
+/// let (k, leaf) = (module.function("k").unwrap(), module.function("leaf").unwrap());
+/// assert_eq!(calls.callees(k), [leaf]);
+/// assert_eq!(calls.callers(leaf), [k]);
+/// assert_eq!(calls.reachable([k]), [leaf, k]);
+/// assert!(!calls.is_recursive(k));
+/// ```
 #[derive(Clone, Debug)]
 pub struct CallGraph {
-    /// Every call, by caller and in order; one with a list of functions several times.
-    pub calls: Vec<Call>,
-    /// The functions whose address is taken, in order.
-    pub taken: Vec<FuncId>,
-    /// For each function the number of its group: those that call each other in a circle have the same. What a group
-    /// calls has a greater number.
-    pub groups: Vec<u32>,
-    /// Whether each function may call itself, on its own or through others.
-    pub recursive: Vec<bool>,
+    /// By caller and in order.
+    calls: Vec<Call>,
+    /// In order.
+    address_taken: Vec<FuncId>,
+    /// Functions by number, and after them one node for all whose address is taken.
+    graph: Digraph,
+    components: Components,
 }
 
 impl CallGraph {
-    /// Looks at every call of a module.
+    /// Finds every call of a module.
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
-        let module = facts.module();
-        let homes = homes(module);
-        let home = |symbol: SymbolId| homes.get(symbol.index()).copied().flatten();
-        let mut taken: Vec<FuncId> = Vec::new();
-        let functions = |pool: &OperandPool| {
-            let symbols = pool.operands().iter().filter_map(|o| match o {
-                Operand::Symbol(symbol) => home(*symbol),
-                _ => None,
-            });
-            symbols.collect::<Vec<_>>()
+        let mut finder = Finder::new(facts.module());
+        finder.module(facts);
+        let Finder {
+            calls,
+            mut address_taken,
+            ..
+        } = finder;
+        address_taken.sort_unstable();
+        address_taken.dedup();
+        let graph = graph(facts.module().functions().len(), &calls, &address_taken);
+        Self {
+            components: Components::new(&graph),
+            graph,
+            calls,
+            address_taken,
+        }
+    }
+
+    /// Every call, by caller and in order; one through a list of functions several times.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// The calls in a function, in order.
+    pub fn calls_of(&self, function: FuncId) -> &[Call] {
+        let start = self.calls.partition_point(|c| c.from < function);
+        let end = self.calls.partition_point(|c| c.from <= function);
+        self.calls.get(start..end).unwrap_or_default()
+    }
+
+    /// The functions of this module that a function may call, each once and in order.
+    pub fn callees(&self, function: FuncId) -> Vec<FuncId> {
+        let direct = self.graph.successors(function.as_u32());
+        self.functions(direct, |any| self.graph.successors(any))
+    }
+
+    /// The functions of this module that may call a function, each once and in order.
+    pub fn callers(&self, function: FuncId) -> Vec<FuncId> {
+        let direct = self.graph.predecessors(function.as_u32());
+        self.functions(direct, |any| self.graph.predecessors(any))
+    }
+
+    /// The functions that run if these may be called: they and everything they may call, in order.
+    pub fn reachable(&self, roots: impl IntoIterator<Item = FuncId>) -> Vec<FuncId> {
+        let mut seen = alloc::vec![false; self.graph.node_count() as usize];
+        let mut work: Vec<u32> = roots.into_iter().map(FuncId::as_u32).collect();
+        let mut found = Vec::new();
+        while let Some(node) = work.pop() {
+            if let Some(seen @ false) = seen.get_mut(node as usize) {
+                *seen = true;
+                found.push(node);
+                work.extend(self.graph.successors(node));
+            }
+        }
+        found.sort_unstable();
+        self.functions(&found, |_| &[])
+    }
+
+    /// The functions whose address is taken, in order.
+    pub fn address_taken(&self) -> &[FuncId] {
+        &self.address_taken
+    }
+
+    /// Whether the address of a function is taken.
+    pub fn is_address_taken(&self, function: FuncId) -> bool {
+        self.address_taken.binary_search(&function).is_ok()
+    }
+
+    /// Whether a function may call what is unknown: any function whose address is taken, and any of another module.
+    pub fn may_call_unknown(&self, function: FuncId) -> bool {
+        let successors = self.graph.successors(function.as_u32());
+        successors.contains(&self.graph.entry())
+    }
+
+    /// The component of a function: functions that may call each other, directly or not, are in one component. Calls
+    /// between components lead to greater numbers.
+    pub fn component(&self, function: FuncId) -> Option<ComponentId> {
+        self.components.of(function.as_u32())
+    }
+
+    /// Whether a function may call itself, directly or through others.
+    pub fn is_recursive(&self, function: FuncId) -> bool {
+        let node = function.as_u32();
+        let component = self.components.of(node);
+        component.is_some_and(|c| self.components.members(c).len() > 1)
+            || self.graph.successors(node).contains(&node)
+    }
+
+    /// Nodes as functions, with `any` giving the functions for the node of all whose address is taken.
+    fn functions<'a>(&'a self, nodes: &[u32], any: impl Fn(u32) -> &'a [u32]) -> Vec<FuncId> {
+        let unknown = self.graph.entry();
+        let others: &[u32] = match nodes.contains(&unknown) {
+            true => any(unknown),
+            false => &[],
         };
-        taken.extend(functions(module.pool()));
-        let mut calls = Vec::new();
+        let all = nodes.iter().chain(others).filter(|&&n| n != unknown);
+        let mut functions: Vec<FuncId> = all.map(|&n| FuncId::new(n)).collect();
+        functions.sort_unstable();
+        functions.dedup();
+        functions
+    }
+}
+
+/// Finds calls and addresses.
+struct Finder {
+    /// The function of each symbol.
+    of_symbol: Vec<Option<FuncId>>,
+    calls: Vec<Call>,
+    address_taken: Vec<FuncId>,
+}
+
+impl Finder {
+    fn new(module: &Module) -> Self {
+        Self {
+            of_symbol: functions_of_symbols(module),
+            calls: Vec::new(),
+            address_taken: Vec::new(),
+        }
+    }
+
+    fn function(&self, symbol: SymbolId) -> Option<FuncId> {
+        self.of_symbol.get(symbol.index()).copied().flatten()
+    }
+
+    /// Takes the addresses of the functions among some operands.
+    fn take(&mut self, operands: &[Operand]) {
+        for operand in operands {
+            if let Operand::Symbol(symbol) = operand {
+                self.address_taken.extend(self.function(*symbol));
+            }
+        }
+    }
+
+    fn module(&mut self, facts: &ModuleFacts<'_>) {
+        let module = facts.module();
+        self.take(module.pool().operands());
         for (from, _, body) in module.definitions() {
             let Some(function) = facts.function(from) else {
                 continue;
             };
             for (inst, _) in body.insts() {
-                let of_inst = function.inst(inst);
-                let callees = of_inst.callees();
-                let mut call = |to| calls.push(Call { from, inst, to });
-                let mut direct = None;
-                match callees {
-                    None => {}
-                    Some(Callees::Function(symbol)) => {
-                        direct = Some(symbol);
-                        match home(symbol) {
-                            Some(id) => call(Target::Function(id)),
-                            None => call(Target::Taken),
-                        }
-                    }
-                    Some(Callees::List(list)) => {
-                        for operand in list {
-                            match operand {
-                                Operand::Symbol(symbol) => match home(*symbol) {
-                                    Some(id) => call(Target::Function(id)),
-                                    None => call(Target::Taken),
-                                },
-                                _ => call(Target::Taken),
-                            }
-                        }
-                    }
-                    Some(_) => call(Target::Taken),
-                }
-                mentioned(body, inst, direct, |symbol| taken.extend(home(symbol)));
+                self.inst(from, function, inst);
             }
             for opaque in body.opaques().values() {
-                let symbols = body.pool().slice(opaque.mentions).iter();
-                taken.extend(symbols.filter_map(|o| match o {
-                    Operand::Symbol(symbol) => home(*symbol),
-                    _ => None,
-                }));
+                self.take(body.pool().slice(opaque.mentions));
             }
-            for declarator in &body.declarations().declarators {
-                if declarator.init != Operand::Absent {
-                    taken.extend(functions(body.pool()));
-                    break;
+            let mut declarators = body.declarations().declarators.iter();
+            if declarators.any(|d| d.init != Operand::Absent) {
+                self.take(body.pool().operands());
+            }
+        }
+    }
+
+    fn inst(&mut self, from: FuncId, facts: FunctionFacts<'_>, inst: InstId) {
+        let target =
+            |function: Option<FuncId>| function.map_or(Target::AddressTaken, Target::Function);
+        let mut direct = None;
+        match facts.inst(inst).callees() {
+            None => {}
+            Some(Callees::Function(symbol)) => {
+                direct = Some(symbol);
+                let to = target(self.function(symbol));
+                self.calls.push(Call { from, inst, to });
+            }
+            Some(Callees::List(list)) => {
+                for operand in list {
+                    let function = match operand {
+                        Operand::Symbol(symbol) => self.function(*symbol),
+                        _ => None,
+                    };
+                    let to = target(function);
+                    self.calls.push(Call { from, inst, to });
                 }
             }
+            Some(_) => {
+                let to = Target::AddressTaken;
+                self.calls.push(Call { from, inst, to });
+            }
         }
-        taken.sort_unstable_by_key(|f| f.as_u32());
-        taken.dedup();
-        let (groups, recursive) = groups(module.functions().len(), &calls, &taken);
-        Self {
-            calls,
-            taken,
-            groups,
-            recursive,
-        }
+        let of_symbol = &self.of_symbol;
+        let function = |s: SymbolId| of_symbol.get(s.index()).copied().flatten();
+        let taken = &mut self.address_taken;
+        mentioned(facts.body(), inst, direct, |symbol| {
+            taken.extend(function(symbol))
+        });
     }
 }
 
-/// The function that each symbol stands for.
-fn homes(module: &Module) -> Vec<Option<FuncId>> {
+/// The function that each symbol names.
+fn functions_of_symbols(module: &Module) -> Vec<Option<FuncId>> {
     let of = module.symbols().values().map(|s| match s.kind {
         SymbolKind::Function(id) => Some(id),
         _ => None,
     });
-    let mut homes: Vec<Option<FuncId>> = of.collect();
+    let mut functions: Vec<Option<FuncId>> = of.collect();
     for (id, function, _) in module.definitions() {
-        let entry = function.symbol.and_then(|s| homes.get_mut(s.index()));
+        let entry = function.symbol.and_then(|s| functions.get_mut(s.index()));
         if let Some(entry) = entry {
             *entry = Some(id);
         }
     }
-    homes
+    functions
 }
 
 /// Calls `each` with the symbols in the operands of an instruction, apart from that of the function it calls.
@@ -158,25 +290,15 @@ fn mentioned(body: &Body, inst: InstId, direct: Option<SymbolId>, mut each: impl
     }
 }
 
-/// The groups, from the strongly connected components. The node behind the last function stands for all whose address
-/// is taken.
-fn groups(functions: usize, calls: &[Call], taken: &[FuncId]) -> (Vec<u32>, Vec<bool>) {
+/// The graph of all functions. The node after the last function is any function whose address is taken.
+fn graph(functions: usize, calls: &[Call], address_taken: &[FuncId]) -> Digraph {
     let any = functions as u32;
     let target = |to: Target| match to {
         Target::Function(id) => id.as_u32(),
-        Target::Taken => any,
+        Target::AddressTaken => any,
     };
     let pairs = calls.iter().map(|c| (c.from.as_u32(), target(c.to)));
-    let pairs = pairs.chain(taken.iter().map(|f| (any, f.as_u32())));
+    let pairs = pairs.chain(address_taken.iter().map(|f| (any, f.as_u32())));
     let edges: Vec<(u32, u32)> = pairs.collect();
-    let graph = Digraph::from_valid(any + 1, any, &edges);
-    let components = Components::new(&graph);
-    let group = |node: u32| components.of(node).unwrap_or(0);
-    let recursive = |node: u32| {
-        components.members(group(node)).len() > 1 || graph.successors(node).contains(&node)
-    };
-    (
-        (0..any).map(group).collect(),
-        (0..any).map(recursive).collect(),
-    )
+    Digraph::from_valid(any + 1, any, &edges)
 }

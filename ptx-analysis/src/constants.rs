@@ -1,12 +1,12 @@
-//! Sparse conditional constants (Wegman and Zadeck): which values are the same number whenever they are made, and which
+//! Sparse conditional constants (Wegman and Zadeck): which values are the same number whenever they are computed, and which
 //! blocks and edges are never taken because of that.
 //!
 //! The lattice of a value: [`Unreached`](Constant::Unreached) made, one [`Constant`](Constant::Constant) number, or
 //! [`Overdefined`](Constant::Overdefined); it only goes down, so that each value is looked at twice at most after it changed.
 //! Control is followed along the edges whose guards, and whose index into a table of labels, allow it. What was there
 //! when the function began varies, and so does what comes from memory, special registers and calls. Cost: linear in the
-//! values, their reads and the edges. All executions of the blocks reached are covered; behaviour that the manual leaves
-//! undefined is not folded.
+//! values, their reads and the edges. All executions of the blocks reached are covered; behavior that the PTX ISA manual
+//! leaves undefined is not folded.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ use ptx_ir::facts::{Facts, Flow, FunctionFacts, RegAccess, RegLane};
 use ptx_ir::{InstId, Operand, Statement, StmtId};
 use ptx_isa::{Modifier, Opcode, ScalarType, TypeKind};
 
-use crate::cfg::{BlockId, Cfg, EdgeKind};
+use crate::cfg::{BlockId, Cfg, EdgeId, EdgeKind};
 use crate::fold::{Folded, Operation, Video, fold, fold_partial};
 use crate::graph::Csr;
 use crate::reg_lanes::Variables;
@@ -62,7 +62,7 @@ impl Constants {
     /// Follows values and control from the entry.
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
         let mut pass = Pass::new(facts, cfg, variables, ssa);
-        pass.enter(Cfg::ENTRY);
+        pass.start();
         pass.run();
         pass.found
     }
@@ -78,9 +78,9 @@ impl Constants {
         self.blocks.get(block.as_u32() as usize) == Some(&true)
     }
 
-    /// Whether control may go along an edge, by its number in [`Cfg::edges`].
-    pub fn is_taken(&self, edge: u32) -> bool {
-        self.edges.get(edge as usize) == Some(&true)
+    /// Whether control may follow an edge.
+    pub fn is_taken(&self, edge: EdgeId) -> bool {
+        self.edges.get(edge.as_u32() as usize) == Some(&true)
     }
 }
 
@@ -90,9 +90,9 @@ struct Pass<'a> {
     variables: &'a Variables,
     ssa: &'a Ssa,
     found: Constants,
-    /// For each value the statements that read or keep it, and the phis.
+    /// For each value the statements that read or keep it, and the phis with the edges that bring it.
     readers: Csr,
-    phis: Csr,
+    phis: Csr<(ValueId, EdgeId)>,
     /// Blocks to be walked for the first time, values that changed.
     blocks: Vec<BlockId>,
     changed: Vec<ValueId>,
@@ -114,8 +114,9 @@ impl<'a> Pass<'a> {
                 Value::Def { stmt, old, .. } => {
                     readers.extend(old.map(|old| (old.as_u32(), stmt.as_u32())));
                 }
-                Value::Phi { .. } => {
-                    phis.extend(ssa.args(id).iter().map(|a| (a.as_u32(), id.as_u32())));
+                Value::Phi { block, .. } => {
+                    let args = ssa.args(id).iter().zip(cfg.in_edges(block));
+                    phis.extend(args.map(|(a, (edge, _))| (a.as_u32(), (id, edge))));
                 }
             }
         }
@@ -140,7 +141,6 @@ impl<'a> Pass<'a> {
     fn run(&mut self) {
         loop {
             if let Some(block) = self.blocks.pop() {
-                self.phis_of(block);
                 if let Some(b) = self.cfg.block(block).copied() {
                     let statements = self.facts.body().range(b.first, b.end);
                     statements.for_each(|(stmt, _)| self.statement(stmt));
@@ -163,10 +163,12 @@ impl<'a> Pass<'a> {
                     }
                 }
                 for i in 0..self.phis.row(value.as_u32()).len() {
-                    let Some(&phi) = self.phis.row(value.as_u32()).get(i) else {
+                    let Some(&(phi, edge)) = self.phis.row(value.as_u32()).get(i) else {
                         break;
                     };
-                    self.phi(ValueId::new(phi));
+                    if self.found.is_taken(edge) {
+                        self.set(phi, self.found.value(value));
+                    }
                 }
             } else {
                 return;
@@ -174,15 +176,39 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn enter(&mut self, block: BlockId) {
-        match self.found.blocks.get_mut(block.as_u32() as usize) {
-            Some(seen @ false) => {
-                *seen = true;
-                self.blocks.push(block);
+    /// Enters the function.
+    fn start(&mut self) {
+        let ssa = self.ssa;
+        for phi in ssa.phis(Cfg::ENTRY) {
+            // After those of the edges comes what was there at the start.
+            if let Some(&at_start) = ssa.args(phi).last() {
+                self.set(phi, self.found.value(at_start));
             }
-            // Another edge leads here now.
-            _ => self.phis_of(block),
         }
+        self.enter(Cfg::ENTRY);
+    }
+
+    fn enter(&mut self, block: BlockId) {
+        if let Some(seen @ false) = self.found.blocks.get_mut(block.as_u32() as usize) {
+            *seen = true;
+            self.blocks.push(block);
+        }
+    }
+
+    /// Follows an edge for the first time.
+    fn follow(&mut self, id: EdgeId, to: BlockId) {
+        if let Some(taken) = self.found.edges.get_mut(id.as_u32() as usize) {
+            *taken = true;
+        }
+        let ssa = self.ssa;
+        if let Some(position) = self.cfg.in_position(id) {
+            for phi in ssa.phis(to) {
+                if let Some(&arg) = ssa.args(phi).get(position) {
+                    self.set(phi, self.found.value(arg));
+                }
+            }
+        }
+        self.enter(to);
     }
 
     fn set(&mut self, id: ValueId, new: Constant) {
@@ -195,29 +221,6 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn phis_of(&mut self, block: BlockId) {
-        let ssa = self.ssa;
-        ssa.phis(block).for_each(|phi| self.phi(phi));
-    }
-
-    fn phi(&mut self, id: ValueId) {
-        let Value::Phi { block, .. } = self.ssa.value(id) else {
-            return;
-        };
-        if !self.found.is_executable(block) {
-            return;
-        }
-        let edges = self.cfg.into_ids(block);
-        let mut met = Constant::Unreached;
-        for (index, &arg) in self.ssa.args(id).iter().enumerate() {
-            // Behind the edges stands what was there at the start.
-            if edges.get(index).is_none_or(|&e| self.found.is_taken(e)) {
-                met = met.meet(self.found.value(arg));
-            }
-        }
-        self.set(id, met);
-    }
-
     /// The last instruction of a block.
     fn last(&self, block: BlockId) -> Option<(StmtId, InstId)> {
         let block = self.cfg.block(block)?;
@@ -228,7 +231,7 @@ impl<'a> Pass<'a> {
         })
     }
 
-    /// Goes along the edges that may be taken.
+    /// Follows the edges that may be taken.
     fn leave(&mut self, block: BlockId) {
         let last = self
             .last(block)
@@ -240,15 +243,15 @@ impl<'a> Pass<'a> {
                 let (operand, _) = f.parts().next()?;
                 Some(self.operand(stmt, operand, &[ScalarType::U32]))
             });
-        let out = self.cfg.out(block);
+        let cfg = self.cfg;
         let chosen = index.and_then(Constant::known).filter(|&n| {
-            // An index outside of the table is undefined: nothing is concluded.
-            out.iter().any(|e| {
-                let hub = self.cfg.block(e.to).is_some_and(|b| b.is_dispatch);
-                !hub && matches!(e.kind, EdgeKind::Table(at) if u128::from(at) == n)
+            // An index outside of the table is undefined behavior: nothing is concluded.
+            cfg.out_edges(block).any(|(_, e)| {
+                let dispatch = self.cfg.block(e.to).is_some_and(|b| b.is_dispatch);
+                !dispatch && matches!(e.kind, EdgeKind::Table(at) if u128::from(at) == n)
             })
         });
-        for (number, edge) in self.cfg.out_ids(block).zip(out) {
+        for (id, edge) in cfg.out_edges(block) {
             let allowed = match (edge.when, guard) {
                 (Some(_), Some(Constant::Unreached)) => false,
                 (Some(when), Some(Constant::Constant(is))) => when == (is == 1),
@@ -260,10 +263,8 @@ impl<'a> Pass<'a> {
                     EdgeKind::Table(at) => chosen.is_none_or(|n| n == u128::from(at)),
                     _ => true,
                 };
-            let taken = self.found.edges.get_mut(number as usize);
-            if allowed && let Some(taken @ false) = taken {
-                *taken = true;
-                self.enter(edge.to);
+            if allowed && !self.found.is_taken(id) {
+                self.follow(id, edge.to);
             }
         }
     }
@@ -374,7 +375,7 @@ impl<'a> Pass<'a> {
                     new => new.meet(kept),
                 },
             };
-            // A statement that was not understood may also leave things as they are.
+            // A statement that was not recognized may also leave its results unchanged.
             let new = if facts.is_none() {
                 Constant::Overdefined
             } else {
@@ -384,7 +385,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// The result of an instruction, or why there is none.
+    /// The result of an instruction, or the state of its values if it has no constant result.
     fn result(&mut self, stmt: StmtId, inst: InstId, f: &Facts<'_>) -> Result<Folded, Constant> {
         let Some(sig) = self.facts.body().inst(inst).map(|i| i.sig) else {
             return Err(Constant::Overdefined);

@@ -1,4 +1,4 @@
-//! Everything that is usually asked of a function, worked out together.
+//! The usual analyses of a function, computed together.
 
 use alloc::vec::Vec;
 
@@ -6,35 +6,50 @@ use ptx_ir::facts::FunctionFacts;
 
 use crate::block_summary::Summary;
 use crate::cfg::{BlockId, Cfg};
-use crate::graph::{Digraph, Dominators, Graph};
+use crate::graph::{Digraph, Dominators, Graph, Loops};
 use crate::liveness::Liveness;
-use crate::natural_loops::NaturalLoops;
 use crate::pressure::Pressure;
 use crate::reg_lanes::Variables;
 
-/// Control flow, dominance, loops, liveness and pressure of one function.
+/// Control flow, dominators, loops, liveness and register pressure of one function.
+///
+/// ```
+/// use ptx_analysis::function_analysis::FunctionAnalysis;
+/// use ptx_ir::facts::ModuleFacts;
+///
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n\
+///     .reg .pred %p; .reg .b32 %i;\n\
+///     mov.b32 %i, 0;\n\
+///     LOOP: add.s32 %i, %i, 1; setp.lt.s32 %p, %i, 10; @%p bra LOOP;\n\
+///     ret;\n}\n";
+/// let module = ptx_parse::parse(text).module;
+/// let facts = ModuleFacts::new(&module);
+/// for (id, function, _) in module.definitions() {
+///     let Some(facts) = facts.function(id) else { continue };
+///     let analysis = FunctionAnalysis::new(facts);
+///     println!("{}: {} blocks", module.name(function.name), analysis.cfg().len());
+///     for (id, info) in analysis.loops().iter() {
+///         println!("a loop of {} blocks", analysis.loops().body(id).len());
+///         assert_eq!(analysis.loops().preheader(analysis.cfg(), id), analysis.idom(info.header()));
+///     }
+///     assert_eq!(analysis.pressure().units, 1);
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct FunctionAnalysis {
-    /// Its graph.
-    pub cfg: Cfg,
-    /// What can be live.
-    pub variables: Variables,
-    /// What each block reads and writes.
-    pub summary: Summary,
-    /// What is live.
-    pub liveness: Liveness,
-    /// Its dominators.
-    pub dominators: Dominators,
-    /// Of the paths that leave the function; entered behind all blocks that exit, numbered one past the last.
-    pub leaving: Dominators,
-    /// Its natural loops.
-    pub loops: NaturalLoops,
-    /// The most registers alive at once.
-    pub pressure: Pressure,
+    cfg: Cfg,
+    variables: Variables,
+    summary: Summary,
+    liveness: Liveness,
+    dominators: Dominators<BlockId>,
+    /// The dominators of the reversed graph, entered at a node after all blocks with an edge to each block that exits.
+    post: Dominators,
+    loops: Loops<BlockId>,
+    pressure: Pressure,
 }
 
 impl FunctionAnalysis {
-    /// Analyses a function.
+    /// Analyzes a function.
     pub fn new(facts: FunctionFacts<'_>) -> Self {
         let cfg = Cfg::new(facts);
         let variables = Variables::new(facts.body());
@@ -42,9 +57,9 @@ impl FunctionAnalysis {
         let liveness = Liveness::new(&cfg, &summary, &variables);
         let pressure = Pressure::new(facts, &cfg, &variables, &liveness);
         let dominators = Dominators::new(&cfg);
-        let loops = NaturalLoops::new(&cfg, &dominators);
+        let loops = Loops::natural(&cfg, &dominators);
         Self {
-            leaving: Dominators::new(&turned(&cfg)),
+            post: Dominators::new(&reversed(&cfg)),
             dominators,
             loops,
             cfg,
@@ -55,30 +70,65 @@ impl FunctionAnalysis {
         }
     }
 
-    /// Whether control may get to a block.
+    /// The control-flow graph.
+    pub fn cfg(&self) -> &Cfg {
+        &self.cfg
+    }
+
+    /// The numbers of the registers and of the elements of vector registers.
+    pub fn variables(&self) -> &Variables {
+        &self.variables
+    }
+
+    /// What each block reads and writes.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// What is live at the start and at the end of each block.
+    pub fn liveness(&self) -> &Liveness {
+        &self.liveness
+    }
+
+    /// The dominators of the blocks.
+    pub fn dominators(&self) -> &Dominators<BlockId> {
+        &self.dominators
+    }
+
+    /// The natural loops. For irreducible loops too, use [`Loops::new`].
+    pub fn loops(&self) -> &Loops<BlockId> {
+        &self.loops
+    }
+
+    /// The greatest number of registers that are live at once.
+    pub fn pressure(&self) -> Pressure {
+        self.pressure
+    }
+
+    /// Whether the entry reaches a block.
     pub fn is_reachable(&self, block: BlockId) -> bool {
-        self.dominators.is_reachable(block.as_u32())
+        self.dominators.is_reachable(block)
     }
 
     /// The immediate dominator of a block.
     pub fn idom(&self, block: BlockId) -> Option<BlockId> {
-        self.dominators.immediate(block.as_u32()).map(BlockId::new)
+        self.dominators.immediate(block)
     }
 
-    /// The immediate post-dominator of a block, of the paths that leave the function: `None` where they share none, and
-    /// where no path leaves. See [`PostDominators`](crate::graph::PostDominators) for one that infinite loops have too.
+    /// The immediate post-dominator of a block, considering only paths that leave the function: `None` where they have
+    /// none in common, and where no path leaves. [`PostDominators`](crate::graph::PostDominators) considers infinite loops
+    /// too.
     pub fn ipdom(&self, block: BlockId) -> Option<BlockId> {
-        let found = self.leaving.immediate(block.as_u32());
+        let found = self.post.immediate(block.as_u32());
         let exit = self.cfg.len() as u32;
         found.filter(|&b| b != exit).map(BlockId::new)
     }
 }
 
-/// The graph backwards, from one node behind all blocks that exit.
-fn turned(cfg: &Cfg) -> Digraph {
+/// The reversed graph, entered at one node after all blocks that exit.
+fn reversed(cfg: &Cfg) -> Digraph {
     let exit = cfg.node_count();
-    let back = cfg.blocks().flat_map(|(id, _)| cfg.out(id));
-    let back = back.map(|e| (e.to.as_u32(), e.from.as_u32()));
+    let back = cfg.edges().map(|(_, e)| (e.to.as_u32(), e.from.as_u32()));
     let leaving = cfg.blocks().filter(|(_, b)| b.exits);
     let edges: Vec<(u32, u32)> = back
         .chain(leaving.map(|(id, _)| (exit, id.as_u32())))

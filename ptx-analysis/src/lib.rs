@@ -1,4 +1,6 @@
-//! What the instructions of a function do together: control flow, dominance, dataflow.
+//! Analyses of PTX functions: control flow, dominance, loops, dataflow, SSA values, constants and calls.
+//!
+//! `docs/analysing.md` is a tour.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -14,11 +16,17 @@ pub mod dataflow;
 pub mod fold;
 pub mod function_analysis;
 pub mod graph;
+mod live_sets;
 pub mod liveness;
-pub mod natural_loops;
 pub mod pressure;
 mod ranges;
 pub mod reaching;
 pub mod reg_lanes;
+mod shared_sets;
 pub mod ssa;
 pub mod value_numbering;
+
+/// `docs/analysing.md`, whose examples run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/analysing.md")]
+struct Tour;

@@ -1,10 +1,11 @@
-//! How many registers are alive at once.
+//! The greatest number of registers that are live at once.
 //!
-//! Counted where an instruction is executed: what is live behind it together with what it writes, as even a result that
-//! nobody reads takes a register; and what is live before it. A register of up to 32 bits is one unit, of 64 bits two,
-//! of 128 bits four; predicates have registers of their own and no unit. The assembler unrolls, reorders and keeps
-//! fewer values alive than the text does, so this is a measure of the text. Cost: one pass backwards over the
-//! instructions.
+//! Counted at each instruction: the registers that are live before it; and those that are live after it together with those
+//! that it writes, as a result needs a register even if it is never read. A register of up to 32 bits is one unit, of 64
+//! bits two units, of 128 bits four; predicates are not counted in units. ptxas unrolls, reorders and rematerializes, so
+//! this is a measure of the text, not of the machine code.
+//!
+//! Cost: one backward pass over the instructions, `O(log v)` for each register that one names, for `v` registers.
 
 use alloc::vec::Vec;
 
@@ -13,7 +14,7 @@ use ptx_ir::{Body, Statement, StmtId};
 use ptx_isa::RegisterClass;
 
 use crate::cfg::Cfg;
-use crate::liveness::Liveness;
+use crate::liveness::{LiveSet, Liveness};
 use crate::reg_lanes::Variables;
 
 /// The classes that are counted.
@@ -26,19 +27,20 @@ pub const CLASSES: [RegisterClass; 6] = [
     RegisterClass::Bits128,
 ];
 
-/// The most registers alive at once.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+/// The greatest number of live registers.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[non_exhaustive]
 pub struct Pressure {
     /// In units of 32 bits.
     pub units: u32,
-    /// The first instruction where that is so.
+    /// The first instruction with that number of units.
     pub at: Option<StmtId>,
-    /// Of each class on its own, in the order of [`CLASSES`].
+    /// The greatest number of each class separately, in the order of [`CLASSES`].
     pub by_class: [u32; CLASSES.len()],
 }
 
 impl Pressure {
-    /// Walks through every block backwards.
+    /// Counts the live registers of a function.
     pub fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
@@ -53,25 +55,24 @@ impl Pressure {
         let mut count = Count {
             variables,
             body,
-            classes,
-            live: alloc::vec![false; variables.len()],
+            classes: &classes,
+            end: None,
+            block: 0,
+            changed: alloc::vec![(0, false); variables.len()],
             passing: Vec::new(),
             now: Pressure::default(),
             peak: Pressure::default(),
         };
+        let mut counts = liveness.counts(&classes);
         for (id, block) in cfg.blocks() {
-            for &variable in liveness.live_out(id) {
-                count.add(variable);
-            }
+            let end = liveness.live_out(id);
+            count.start(end, counts.of(end.set));
             for (stmt, statement) in body.range(block.first, block.end).rev() {
                 match statement {
                     Statement::Inst(inst) => count.step(stmt, &facts.inst(inst).registers()),
                     Statement::Opaque(opaque) => count.step(stmt, &facts.opaque(opaque)),
                     _ => {}
                 }
-            }
-            for &variable in liveness.live_in(id) {
-                count.remove(variable);
             }
         }
         count.peak
@@ -81,30 +82,49 @@ impl Pressure {
 struct Count<'a> {
     body: &'a Body,
     variables: &'a Variables,
-    classes: Vec<u8>,
-    live: Vec<bool>,
-    /// Written at the instruction at hand, and dead behind it.
+    classes: &'a [u8],
+    /// What is live at the end of the current block.
+    end: Option<LiveSet<'a>>,
+    /// The current block, counted from one.
+    block: u32,
+    /// For each variable the last block that changed its state, and whether it is live there now.
+    changed: Vec<(u32, bool)>,
+    /// Variables that the current instruction writes and that are dead after it.
     passing: Vec<u32>,
     now: Pressure,
     peak: Pressure,
 }
 
-impl Count<'_> {
+impl<'a> Count<'a> {
+    /// Begins at the end of the next block.
+    fn start(&mut self, end: LiveSet<'a>, by_class: [u32; CLASSES.len()]) {
+        self.end = Some(end);
+        self.block += 1;
+        let units = CLASSES.iter().zip(by_class).map(|(c, n)| units(*c) * n);
+        self.now.units = units.sum();
+        self.now.by_class = by_class;
+    }
+
+    fn is_live(&self, variable: u32) -> bool {
+        match self.changed.get(variable as usize) {
+            Some(&(block, live)) if block == self.block => live,
+            _ => self.end.is_some_and(|end| end.contains(variable)),
+        }
+    }
+
     fn change(&mut self, variable: u32, live: bool) {
+        if self.is_live(variable) == live {
+            return;
+        }
         let index = variable as usize;
-        let (Some(entry), Some(&class)) = (self.live.get_mut(index), self.classes.get(index))
+        let (Some(entry), Some(&class)) = (self.changed.get_mut(index), self.classes.get(index))
         else {
             return;
         };
-        if *entry == live {
-            return;
-        }
-        *entry = live;
-        let units = match CLASSES.get(usize::from(class)) {
-            Some(RegisterClass::Predicate) | None => 0,
-            Some(class) => u32::from(class.bits()).div_ceil(32),
-        };
-        let slot = self.now.by_class.get_mut(usize::from(class));
+        *entry = (self.block, live);
+        let class = usize::from(class);
+        let units = CLASSES.get(class).map_or(0, |c| units(*c));
+        let slot = self.now.by_class.get_mut(class);
         if live {
             self.now.units += units;
             slot.into_iter().for_each(|n| *n += 1);
@@ -112,14 +132,6 @@ impl Count<'_> {
             self.now.units -= units;
             slot.into_iter().for_each(|n| *n -= 1);
         }
-    }
-
-    fn add(&mut self, variable: u32) {
-        self.change(variable, true);
-    }
-
-    fn remove(&mut self, variable: u32) {
-        self.change(variable, false);
     }
 
     fn note(&mut self, stmt: StmtId) {
@@ -136,28 +148,37 @@ impl Count<'_> {
         }
     }
 
+    /// Goes back over an instruction.
     fn step(&mut self, stmt: StmtId, mentions: &Mentions<'_>) {
         let variables = self.variables;
         for m in mentions.clone() {
             if m.usage.writes() || m.usage.may_write() {
                 for variable in variables.of(m.place) {
-                    if self.live.get(variable as usize) == Some(&false) {
+                    if !self.is_live(variable) {
                         self.passing.push(variable);
-                        self.add(variable);
+                        self.change(variable, true);
                     }
                 }
             }
         }
         self.note(stmt);
         while let Some(variable) = self.passing.pop() {
-            self.remove(variable);
+            self.change(variable, false);
         }
         for m in mentions.clone().filter(|m| m.usage.writes()) {
-            variables.of(m.place).for_each(|v| self.remove(v));
+            variables.of(m.place).for_each(|v| self.change(v, false));
         }
         for m in mentions.clone().filter(|m| m.usage.reads()) {
-            variables.of(m.place).for_each(|v| self.add(v));
+            variables.of(m.place).for_each(|v| self.change(v, true));
         }
         self.note(stmt);
+    }
+}
+
+/// How many registers of 32 bits a register of a class takes.
+fn units(class: RegisterClass) -> u32 {
+    match class {
+        RegisterClass::Predicate => 0,
+        class => u32::from(class.bits()).div_ceil(32),
     }
 }

@@ -1,4 +1,4 @@
-//! Tables of labels with their ranges spelled out: `case<3>` stands for `case0`, `case1`, `case2`.
+//! Tables of labels with their ranges expanded: `case<3>` denotes `case0`, `case1`, `case2`.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// The targets of the table that `table` names, in order; `None` for what is not understood.
+    /// The targets of the table that `table` names, in order; `None` for what is not recognized.
     pub(crate) fn targets(
         &mut self,
         facts: FunctionFacts<'a>,

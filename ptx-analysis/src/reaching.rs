@@ -1,8 +1,9 @@
-//! Which definitions reach which reads, and back; and which reads may see a register that nothing wrote.
+//! Which definitions reach which reads, and which reads may see a register that was never written.
 //!
-//! A forward may-analysis over sets of definitions, joined by union: an unconditional write ends those before it, a
-//! conditional one adds to them. Each definition is followed on its own to where its variable is live, so that the cost
-//! is that of the answer and not definitions times blocks. Exact for the paths of the graph.
+//! A forward may-analysis over sets of definitions, joined by union: an unconditional write replaces those before it, a
+//! conditional one adds to them. Each definition is followed on its own to the blocks where its variable is live, so that
+//! the cost is that of the result instead of definitions times blocks. The result can be quadratic in the size of the
+//! function; [`Ssa`](crate::ssa::Ssa) answers most questions in less. Exact for the paths of the graph.
 
 use alloc::vec::Vec;
 
@@ -14,8 +15,9 @@ use crate::graph::Csr;
 use crate::liveness::Liveness;
 use crate::reg_lanes::Variables;
 
-/// A place where a variable is read or written.
+/// A read or a write of a variable.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub struct Site {
     /// The statement.
     pub stmt: StmtId,
@@ -28,19 +30,47 @@ pub struct Site {
 /// Definitions, reads, and what connects them.
 #[derive(Clone, Debug)]
 pub struct Reaching {
-    /// Every write, in the order of the statements.
-    pub defs: Vec<Site>,
-    /// Every read, in the order of the statements.
-    pub uses: Vec<Site>,
-    /// For each read the numbers of the definitions whose value it may see.
-    pub defs_of_use: Csr,
-    /// For each definition the numbers of the reads that may see it.
-    pub uses_of_def: Csr,
-    /// Whether each read may see what was there when the function began.
-    pub uninitialised: Vec<bool>,
+    defs: Vec<Site>,
+    uses: Vec<Site>,
+    defs_of_use: Csr<DefId>,
+    uses_of_def: Csr<UseId>,
+    uses_of_statement: Csr<UseId>,
+    uninitialized: Vec<bool>,
 }
 
-/// Stands for what was there at the start, in the lists of one block.
+/// A write, by its position in [`Reaching::defs`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DefId(u32);
+
+/// A read, by its position in [`Reaching::uses`].
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct UseId(u32);
+
+impl DefId {
+    /// The id of position `index`.
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The position of the id.
+    pub const fn as_u32(self) -> u32 {
+        self.0
+    }
+}
+
+impl UseId {
+    /// The id of position `index`.
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The position of the id.
+    pub const fn as_u32(self) -> u32 {
+        self.0
+    }
+}
+
+/// The value at the start of the function, in the lists of a block.
 const START: u32 = u32::MAX;
 
 impl Reaching {
@@ -58,32 +88,69 @@ impl Reaching {
             defs,
             uses,
             links,
-            uninitialised,
+            uninitialized,
             ..
         } = local;
-        let defs_of_use = Csr::new(uses.len(), links.iter().copied());
-        let back = links.iter().map(|&(u, d)| (d, u));
+        let forth = links.iter().map(|&(u, d)| (u, DefId(d)));
+        let defs_of_use = Csr::new(uses.len(), forth);
+        let back = links.iter().map(|&(u, d)| (d, UseId(u)));
         let uses_of_def = Csr::new(defs.len(), back);
+        let statements = uses
+            .iter()
+            .zip(0..)
+            .map(|(u, id)| (u.stmt.as_u32(), UseId(id)));
         Self {
+            uses_of_statement: Csr::new(facts.body().statement_table().len(), statements),
             defs,
             uses,
             defs_of_use,
             uses_of_def,
-            uninitialised,
+            uninitialized,
         }
+    }
+
+    /// Every write, in the order of the statements.
+    pub fn defs(&self) -> impl ExactSizeIterator<Item = (DefId, &Site)> + Clone {
+        let defs = self.defs.iter().enumerate();
+        defs.map(|(i, site)| (DefId(i as u32), site))
+    }
+
+    /// Every read, in the order of the statements.
+    pub fn uses(&self) -> impl ExactSizeIterator<Item = (UseId, &Site)> + Clone {
+        let uses = self.uses.iter().enumerate();
+        uses.map(|(i, site)| (UseId(i as u32), site))
+    }
+
+    /// The read of a variable by a statement.
+    pub fn read(&self, stmt: StmtId, variable: u32) -> Option<UseId> {
+        let of = |id: UseId| self.uses.get(id.0 as usize).map(|u| u.variable);
+        let mut reads = self.uses_of_statement.row(stmt.as_u32()).iter();
+        reads.find(|&&id| of(id) == Some(variable)).copied()
+    }
+
+    /// The writes whose value a read may see.
+    pub fn defs_of(&self, read: UseId) -> &[DefId] {
+        self.defs_of_use.row(read.0)
+    }
+
+    /// The reads that may see the value of a write.
+    pub fn uses_of(&self, def: DefId) -> &[UseId] {
+        self.uses_of_def.row(def.0)
+    }
+
+    /// Whether a read may see what was there when the function began.
+    pub fn may_be_uninitialized(&self, read: UseId) -> bool {
+        self.uninitialized.get(read.0 as usize) == Some(&true)
     }
 }
 
 /// Follows the definitions that leave their blocks: (block, variable, definition), sorted, for each one that arrives.
 fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u32, u32)> {
-    let live = |block: u32, variable: u32| {
-        let live = liveness.live_in(BlockId::new(block));
-        live.binary_search(&variable).is_ok()
-    };
+    let live = |block: u32, variable: u32| liveness.live_in(BlockId::new(block)).contains(variable);
     let entry = Cfg::ENTRY;
     let mut found: Vec<(u32, u32, u32)> = Vec::new();
     let mut work: Vec<u32> = Vec::new();
-    // Who ends a variable where: sorted, to be searched.
+    // Which block writes which variable unconditionally, sorted for searches.
     let mut ended: Vec<(u32, u32)> = leaving
         .iter()
         .filter(|l| l.ends)
@@ -104,18 +171,19 @@ fn arriving(cfg: &Cfg, liveness: &Liveness, leaving: &[Leaving]) -> Vec<(u32, u3
             *mark = stamp;
             found.push((block, variable, def));
             if ended.binary_search(&(block, variable)).is_err() {
-                start.extend(cfg.out(BlockId::new(block)).iter().map(|e| e.to.as_u32()));
+                let next = cfg.successors(BlockId::new(block)).iter();
+                start.extend(next.map(|b| b.as_u32()));
             }
         }
     };
-    for &variable in liveness.live_in(entry) {
+    for variable in liveness.live_in(entry) {
         work.push(entry.as_u32());
         follow(START, variable, &mut work);
     }
     for leaving in leaving {
         let Some(def) = leaving.def else { continue };
-        let out = cfg.out(BlockId::new(leaving.block));
-        work.extend(out.iter().map(|e| e.to.as_u32()));
+        let next = cfg.successors(BlockId::new(leaving.block)).iter();
+        work.extend(next.map(|b| b.as_u32()));
         follow(def, leaving.variable, &mut work);
     }
     found.sort_unstable();
@@ -127,7 +195,7 @@ struct Leaving {
     block: u32,
     variable: u32,
     def: Option<u32>,
-    /// Whether the block writes the variable for certain; said once for each variable.
+    /// Whether the block writes the variable unconditionally; set once for each variable.
     ends: bool,
 }
 
@@ -137,8 +205,8 @@ struct Local<'a> {
     uses: Vec<Site>,
     leaving: Vec<Leaving>,
     links: Vec<(u32, u32)>,
-    uninitialised: Vec<bool>,
-    /// The definitions at hand of each variable, and the block for which they are right, counted from one.
+    uninitialized: Vec<bool>,
+    /// The current definitions of each variable, and the block that they belong to, counted from one.
     now: Vec<(u32, Vec<u32>)>,
 }
 
@@ -151,7 +219,7 @@ impl<'a> Local<'a> {
             uses: Vec::new(),
             leaving: Vec::new(),
             links: Vec::new(),
-            uninitialised: Vec::new(),
+            uninitialized: Vec::new(),
             now: alloc::vec![(0, Vec::new()); variables.len()],
         };
         let mut touched = Vec::new();
@@ -171,7 +239,7 @@ impl<'a> Local<'a> {
                             variable,
                             conditional,
                         };
-                        // A register that stands twice among the results is written once.
+                        // A register that is listed twice among the results is written once.
                         if local.defs.last().is_some_and(|d| d.stmt == stmt)
                             && local
                                 .defs
@@ -245,7 +313,7 @@ impl<'a> Local<'a> {
                         let number = self.uses.len() as u32;
                         self.uses.push(site);
                         let now = current(&mut self.now, id.as_u32(), variable, arriving);
-                        self.uninitialised.push(now.contains(&START));
+                        self.uninitialized.push(now.contains(&START));
                         let defs = now.iter().filter(|&&d| d != START);
                         self.links.extend(defs.map(|&def| (number, def)));
                     }
@@ -253,7 +321,7 @@ impl<'a> Local<'a> {
                 while let Some(site) = self.defs.get(next_def).filter(|d| d.stmt == stmt) {
                     let now = current(&mut self.now, id.as_u32(), site.variable, arriving);
                     let def = next_def as u32;
-                    // Around a loop it may have come back to itself: then it stands where it arrived.
+                    // Around a loop it may reach itself: then it is where it arrived.
                     let key = |d| (id.as_u32(), site.variable, d);
                     let first = arriving.partition_point(|a| *a < key(0));
                     let came = arriving.binary_search(&key(def)).ok().map(|at| at - first);
@@ -270,7 +338,7 @@ impl<'a> Local<'a> {
     }
 }
 
-/// The definitions of a variable at hand, in a block.
+/// The current definitions of a variable in a block.
 fn current<'n>(
     now: &'n mut Vec<(u32, Vec<u32>)>,
     block: u32,

@@ -1,7 +1,7 @@
-//! What can be live: registers, and each element of a vector register on its own.
+//! The registers of a function and the elements of its vector registers, which dataflow analyses follow separately.
 //!
-//! They have dense numbers: the registers in the order of their first mention, a vector register as many numbers as it
-//! has elements. A statement that names a whole vector names all its elements.
+//! They have dense numbers, called *variables*: registers in the order of their ids, a vector register one number for each
+//! element. A statement that names a whole vector register names all its elements.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -50,7 +50,7 @@ impl Variables {
         }
     }
 
-    /// How many numbers there are.
+    /// The number of variables.
     pub fn len(&self) -> usize {
         self.len as usize
     }
@@ -60,7 +60,7 @@ impl Variables {
         self.len == 0
     }
 
-    /// The numbers of what an instruction mentions.
+    /// The variables that an instruction mentions.
     #[inline]
     pub fn of(&self, place: RegLane) -> Range<u32> {
         let id = place.register.as_u32();
@@ -70,7 +70,7 @@ impl Variables {
         let bound = |i: usize| self.starts.get(i).copied().unwrap_or(self.len);
         let (start, end) = (bound(id as usize), bound(id as usize + 1));
         match place.lane {
-            // A selector of a scalar, or one beyond its vector, is a mistake: all of the register is meant.
+            // A selector of a scalar, or one beyond its vector, is an error: it denotes the whole register.
             Some(lane) if start + u32::from(lane) < end && end - start > 1 => {
                 let at = start + u32::from(lane);
                 at..at + 1
@@ -79,7 +79,7 @@ impl Variables {
         }
     }
 
-    /// What a number stands for.
+    /// The register, or the element of a vector register, with this number.
     #[inline]
     pub fn place(&self, variable: u32) -> RegLane {
         let Some(&register) = self.registers.get(variable as usize) else {

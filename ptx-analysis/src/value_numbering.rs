@@ -4,8 +4,8 @@
 //! the other, by phis of one block whose arguments have the same numbers, or by merges of the same old and new values
 //! under the same guard. Where the definition of one dominates that of the other, the later one always repeats what the
 //! earlier one made last; in two branches, neither of which dominates the other, nothing is said. What an instruction
-//! makes that depends on memory, on other threads or on the time, or that does more than to make its results, has a
-//! number of its own; so have arguments that come round a loop. Operands that may change places are ordered where the
+//! makes that depends on memory, on other threads or on the time, or that has side effects, has a separate number; so have
+//! arguments that arrive over the back edge of a loop. Operands that may change places are ordered where the
 //! operation is known to allow that.
 //!
 //! Cost: linear in instructions, operands and arguments, times the logarithm of the number of values.
@@ -47,7 +47,6 @@ impl ValueNumbers {
             }
         }
         for &block in ReversePostOrder::new(cfg).order() {
-            let block = BlockId::new(block);
             for phi in ssa.phis(block) {
                 pass.phi(block, phi);
             }
@@ -278,7 +277,7 @@ impl Pass<'_> {
             Operand::Vector(list) => {
                 key.push(Atom::Open);
                 for &part in pool.list(list) {
-                    // Vectors in vectors stand in initialisers alone.
+                    // Vectors in vectors are allowed in initializers only.
                     if matches!(part, Operand::Vector(_)) {
                         return None;
                     }

@@ -5,7 +5,7 @@ mod brute;
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::constants::{Constant, Constants};
-use ptx_analysis::graph::{Dominators, Graph};
+use ptx_analysis::graph::Dominators;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::Ssa;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts};
@@ -17,7 +17,7 @@ struct Found {
     cfg: Cfg,
     ssa: Ssa,
     constants: Constants,
-    /// Where each instruction stands.
+    /// The statement of each instruction.
     stmts: Vec<StmtId>,
     /// The name of each variable.
     names: Vec<String>,
@@ -28,7 +28,7 @@ fn analyse(module: &Module) -> Found {
     let facts: FunctionFacts<'_> = facts.function(module.function("k").unwrap()).unwrap();
     let body = facts.body();
     let (cfg, variables) = (Cfg::new(facts), Variables::new(body));
-    let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables);
+    let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables).expect("few phis");
     let constants = Constants::new(facts, &cfg, &variables, &ssa);
     let insts = body
         .statements()
@@ -81,7 +81,7 @@ fn claims_hold_when_run() {
         let found = analyse(&parsed.module);
         let known = |(v, _): &(_, _)| found.constants.value(*v).known().is_some();
         claims += found.ssa.values().filter(known).count();
-        let reached = brute::reach(&found.cfg, 0, None);
+        let reached = brute::reach(&brute::of_cfg(&found.cfg), 0, None);
         let unused = |(b, _): &(BlockId, _)| {
             reached[b.as_u32() as usize] && !found.constants.is_executable(*b)
         };
@@ -97,15 +97,15 @@ fn claims_hold_when_run() {
                     program.text
                 );
                 // Blocks without instructions leave no trace.
-                let full = |b: &u32| {
-                    let b = found.cfg.block(BlockId::new(*b)).unwrap();
+                let full = |b: &BlockId| {
+                    let b = found.cfg.block(*b).unwrap();
                     found.stmts.iter().any(|s| b.first <= *s && *s < b.end)
                 };
                 if let Some(from) = last
                     && from != block
-                    && found.cfg.successors(from.as_u32()).iter().all(full)
+                    && found.cfg.successors(from).iter().all(full)
                 {
-                    let edges = found.cfg.out_ids(from).zip(found.cfg.out(from));
+                    let edges = found.cfg.out_edges(from);
                     let mut taken =
                         edges.filter(|(id, e)| e.to == block && found.constants.is_taken(*id));
                     assert!(

@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
 use brute::{Random, check};
-use ptx_analysis::cfg::{BlockId, Cfg};
+use ptx_analysis::cfg::BlockId;
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::graph::{Digraph, Graph};
 use ptx_analysis::pressure::CLASSES;
@@ -44,7 +44,7 @@ fn each(
         for (id, _, body) in module.definitions() {
             let facts = facts.function(id).expect("a definition has a body");
             let analysis = FunctionAnalysis::new(facts);
-            if analysis.cfg.node_count() <= MOST_BLOCKS
+            if analysis.cfg().node_count() <= MOST_BLOCKS
                 && body.inst_table().len() <= MOST_INSTRUCTIONS
             {
                 count += 1;
@@ -55,23 +55,12 @@ fn each(
     count
 }
 
-/// As a graph of nothing but edges: its exits are those of the function.
-fn graph(cfg: &Cfg) -> Digraph {
-    let edges = (0..cfg.node_count())
-        .flat_map(|from| cfg.successors(from).iter().map(move |&to| (from, to)));
-    let edges: Vec<(u32, u32)> = edges.collect();
-    let exits: Vec<u32> = (0..cfg.node_count()).filter(|&b| cfg.exits(b)).collect();
-    Digraph::new(cfg.node_count(), cfg.entry(), &edges)
-        .expect("ends are blocks")
-        .with_exits(&exits)
-}
-
 /// The shape of each function once, however many files have it.
 fn graphs(folder: &Path, most_bytes: u64) -> (u32, usize) {
     let mut seen = HashSet::new();
     let mut random = Random(11);
     let count = each(folder, most_bytes, |_, analysis| {
-        let graph = graph(&analysis.cfg);
+        let graph = brute::of_cfg(analysis.cfg());
         if !seen.insert(format!("{graph:?}")) {
             return;
         }
@@ -81,7 +70,7 @@ fn graphs(folder: &Path, most_bytes: u64) -> (u32, usize) {
         check::post_dominators_and_control_dependence(&graph);
         check::loops(&graph);
         check::components(&graph);
-        // Post-dominance of the paths that leave, on the graph turned round by hand.
+        // Post-dominance of the paths that leave, on a graph reversed here.
         let exit = graph.node_count();
         let mut back: Vec<(u32, u32)> = (0..exit)
             .flat_map(|from| graph.successors(from).iter().map(move |&to| (to, from)))
@@ -106,7 +95,7 @@ struct Inst {
     writes: BTreeSet<u32>,
     maybe: BTreeSet<u32>,
     next: Vec<usize>,
-    /// What the caller reads behind it.
+    /// What the caller reads after it.
     returned: BTreeSet<u32>,
 }
 
@@ -118,7 +107,7 @@ struct Entry {
 
 /// The instructions of a function, and the first ones on the way from each block.
 fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<Inst>, Vec<Entry>) {
-    let cfg = &analysis.cfg;
+    let cfg = analysis.cfg();
     let mut insts = Vec::new();
     for (stmt, statement) in facts.body().statements() {
         let mentions = match statement {
@@ -128,7 +117,8 @@ fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<I
         };
         let places = |keep: fn(ptx_ir::facts::RegAccess) -> bool| {
             let kept = mentions.clone().filter(move |m| keep(m.usage));
-            kept.flat_map(|m| analysis.variables.of(m.place)).collect()
+            kept.flat_map(|m| analysis.variables().of(m.place))
+                .collect()
         };
         insts.push(Inst {
             stmt,
@@ -146,7 +136,7 @@ fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<I
         register,
         lane: None,
     });
-    let results: BTreeSet<u32> = results.flat_map(|p| analysis.variables.of(p)).collect();
+    let results: BTreeSet<u32> = results.flat_map(|p| analysis.variables().of(p)).collect();
     let returned = |block: BlockId| match cfg.block(block).is_some_and(|b| b.returns) {
         true => results.clone(),
         false => BTreeSet::new(),
@@ -164,7 +154,7 @@ fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<I
                 Some(inst) => entry.insts.push(inst),
                 None if seen.insert(at.as_u32()) => {
                     entry.returned.extend(returned(at));
-                    work.extend(cfg.out(at).iter().map(|e| e.to));
+                    work.extend(cfg.out_edges(at).map(|(_, e)| e.to));
                 }
                 None => {}
             }
@@ -179,7 +169,7 @@ fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<I
             continue;
         }
         insts[at].returned = returned(block);
-        for edge in cfg.out(block) {
+        for (_, edge) in cfg.out_edges(block) {
             let entry = &entries[edge.to.as_u32() as usize];
             insts[at].next.extend(&entry.insts);
             insts[at].returned.extend(&entry.returned);
@@ -188,8 +178,8 @@ fn instructions(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) -> (Vec<I
     (insts, entries)
 }
 
-/// What may be read behind an instruction.
-fn behind(inst: &Inst, before: &[BTreeSet<u32>]) -> BTreeSet<u32> {
+/// What may be read after an instruction.
+fn live_after(inst: &Inst, before: &[BTreeSet<u32>]) -> BTreeSet<u32> {
     let next = inst.next.iter().flat_map(|&n| &before[n]);
     next.chain(&inst.returned).copied().collect()
 }
@@ -201,7 +191,7 @@ fn live(insts: &[Inst]) -> Vec<BTreeSet<u32>> {
     loop {
         let mut grew = false;
         for (at, inst) in insts.iter().enumerate().rev() {
-            let behind = behind(inst, &before);
+            let behind = live_after(inst, &before);
             for variable in behind.difference(&inst.writes) {
                 grew |= before[at].insert(*variable);
             }
@@ -227,23 +217,30 @@ fn seen_by(insts: &[Inst], from: &[usize], variable: u32) -> BTreeSet<usize> {
 fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
     let (insts, entries) = instructions(facts, analysis);
     let before = live(&insts);
-    for (block, _) in analysis.cfg.blocks() {
+    let mut total = 0;
+    for (block, _) in analysis.cfg().blocks() {
         let start = |b: BlockId| -> BTreeSet<u32> {
             let entry = &entries[b.as_u32() as usize];
             let firsts = entry.insts.iter().flat_map(|&f| &before[f]);
             firsts.chain(&entry.returned).copied().collect()
         };
-        let next = analysis.cfg.out(block).iter().flat_map(|e| start(e.to));
+        let next = analysis
+            .cfg()
+            .out_edges(block)
+            .flat_map(|(_, e)| start(e.to));
         let mut end: BTreeSet<u32> = next.collect();
-        end.extend(analysis.summary.returned.row(block.as_u32()));
-        let set = |list: &[u32]| list.iter().copied().collect::<BTreeSet<u32>>();
-        assert_eq!(set(analysis.liveness.live_in(block)), start(block));
-        assert_eq!(set(analysis.liveness.live_out(block)), end);
+        end.extend(analysis.summary().returned(block));
+        let live_in: BTreeSet<u32> = analysis.liveness().live_in(block).iter().collect();
+        let live_out: BTreeSet<u32> = analysis.liveness().live_out(block).iter().collect();
+        total += live_in.len() + live_out.len();
+        assert_eq!(live_in, start(block));
+        assert_eq!(live_out, end);
     }
+    assert_eq!(analysis.liveness().total(), total as u64);
 
-    // Pressure: before each instruction, and behind it with what it writes.
+    // Pressure: before each instruction, and after it together with what it writes.
     let class = |v: &u32| {
-        let class = analysis.variables.class(facts.body(), *v);
+        let class = analysis.variables().class(facts.body(), *v);
         class.unwrap_or(RegisterClass::Bits32)
     };
     let units = |set: &BTreeSet<u32>| -> u32 {
@@ -256,7 +253,7 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
     };
     let (mut peak, mut at, mut by_class) = (0, None, [0; CLASSES.len()]);
     for (inst, now) in insts.iter().zip(&before) {
-        let mut after = behind(inst, &before);
+        let mut after = live_after(inst, &before);
         after.extend(inst.writes.iter().chain(&inst.maybe));
         for set in [now, &after] {
             if units(set) > peak || at.is_none() {
@@ -268,7 +265,7 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
             }
         }
     }
-    let found = analysis.pressure;
+    let found = analysis.pressure();
     assert_eq!(
         (found.units, found.at, found.by_class),
         (peak, at, by_class)
@@ -277,9 +274,9 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
     // Definitions: each is followed on its own.
     let reaching = Reaching::new(
         facts,
-        &analysis.cfg,
-        &analysis.variables,
-        &analysis.liveness,
+        analysis.cfg(),
+        analysis.variables(),
+        analysis.liveness(),
     );
     let number = |stmt: StmtId| {
         insts
@@ -296,21 +293,23 @@ fn dataflow(facts: FunctionFacts<'_>, analysis: &FunctionAnalysis) {
             links.extend(seen.into_iter().map(|read| (read, at, variable)));
         }
     }
-    assert_eq!(reaching.defs.len(), definitions);
+    assert_eq!(reaching.defs().len(), definitions);
     assert_eq!(
-        reaching.uses.len(),
+        reaching.uses().len(),
         insts.iter().map(|i| i.reads.len()).sum::<usize>()
     );
     let mut found = BTreeSet::new();
-    for (nth, site) in (0u32..).zip(&reaching.uses) {
-        for &def in reaching.defs_of_use.row(nth) {
-            let def = reaching.defs[def as usize];
+    let defs: Vec<_> = reaching.defs().map(|(_, site)| *site).collect();
+    for (read, site) in reaching.uses() {
+        assert_eq!(reaching.read(site.stmt, site.variable), Some(read));
+        for &def in reaching.defs_of(read) {
+            let def = defs[def.as_u32() as usize];
             assert_eq!(def.variable, site.variable);
             found.insert((number(site.stmt), number(def.stmt), site.variable));
         }
         let start = seen_by(&insts, &entries[0].insts, site.variable);
-        let uninitialised = reaching.uninitialised[nth as usize];
-        assert_eq!(uninitialised, start.contains(&number(site.stmt)));
+        let uninitialized = reaching.may_be_uninitialized(read);
+        assert_eq!(uninitialized, start.contains(&number(site.stmt)));
     }
     assert_eq!(found, links);
 }

@@ -38,7 +38,7 @@ fn result(module: &Module) -> impl PartialEq + std::fmt::Debug {
     let facts = facts.function(module.function("k").unwrap()).unwrap();
     let analysis = FunctionAnalysis::new(facts);
     let order: Vec<StmtId> = facts.body().statements().map(|(id, _)| id).collect();
-    let cfg = &analysis.cfg;
+    let cfg = analysis.cfg();
     let blocks: Vec<_> = order
         .iter()
         .map(|&stmt| cfg.of_statement(stmt).map(|b| b.as_u32()))
@@ -47,22 +47,21 @@ fn result(module: &Module) -> impl PartialEq + std::fmt::Debug {
         .blocks()
         .map(|(_, b)| facts.body().range(b.first, b.end).count())
         .collect();
-    // Those to all labels stand in the order of their ids.
+    // Edges to all labels are in the order of the labels' ids.
     let mut edges: Vec<_> = cfg
         .blocks()
         .flat_map(|(id, _)| {
-            cfg.out(id)
-                .iter()
-                .map(|e| (e.from.as_u32(), e.to.as_u32(), e.when))
+            cfg.out_edges(id)
+                .map(|(_, e)| (e.from.as_u32(), e.to.as_u32(), e.when))
         })
         .collect();
     edges.sort();
     let lives: Vec<usize> = cfg
         .blocks()
-        .map(|(id, _)| analysis.liveness.live_in(id).len())
+        .map(|(id, _)| analysis.liveness().live_in(id).count())
         .collect();
     // What each statement reads was made by which statement.
-    let ssa = Ssa::new(facts, cfg, &analysis.dominators, &analysis.variables);
+    let ssa = Ssa::new(facts, cfg, analysis.dominators(), analysis.variables()).expect("few phis");
     let place = |stmt: StmtId| order.iter().position(|&s| s == stmt);
     let from = |value: ValueId| match ssa.value(value) {
         Value::Def { stmt, .. } => place(stmt),
@@ -75,7 +74,7 @@ fn result(module: &Module) -> impl PartialEq + std::fmt::Debug {
             (uses, ssa.defs(stmt).map(from).collect::<Vec<_>>())
         })
         .collect();
-    let peak = analysis.pressure;
+    let peak = analysis.pressure();
     let at = peak.at.and_then(|at| order.iter().position(|&s| s == at));
     (blocks, sizes, edges, lives, values, (peak.units, at))
 }

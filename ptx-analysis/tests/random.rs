@@ -13,8 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::{Known, Random, Sample, function};
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
-use ptx_analysis::graph::{Digraph, Dominators};
-use ptx_analysis::natural_loops::NaturalLoops;
+use ptx_analysis::graph::{Digraph, Dominators, Loops};
 use ptx_analysis::reaching::Reaching;
 use ptx_ir::facts::{FunctionFacts, ModuleFacts, RegLane};
 use ptx_ir::{Module, Statement, StmtId};
@@ -114,15 +113,15 @@ fn members(facts: FunctionFacts<'_>, cfg: &Cfg) -> Vec<Vec<usize>> {
     members
 }
 
-/// The first instruction on the way from a block, past empty ones; `end` behind the last one.
+/// The first instruction on the way from a block, past empty ones; `end` after the last one.
 fn enter(cfg: &Cfg, members: &[Vec<usize>], mut block: BlockId, end: usize) -> usize {
     loop {
         if let Some(&first) = members[block.as_u32() as usize].first() {
             return first;
         }
-        match cfg.out(block) {
+        match cfg.successors(block) {
             [] => return end,
-            [edge] => block = edge.to,
+            [to] => block = *to,
             more => panic!("an empty block with {} ways on", more.len()),
         }
     }
@@ -131,7 +130,7 @@ fn enter(cfg: &Cfg, members: &[Vec<usize>], mut block: BlockId, end: usize) -> u
 #[test]
 fn control_goes_where_the_text_says() {
     each(30, |sample, facts, analysis| {
-        let cfg = &analysis.cfg;
+        let cfg = analysis.cfg();
         let members = members(facts, cfg);
         let end = sample.insts.len();
         for (id, block) in cfg.blocks() {
@@ -143,9 +142,9 @@ fn control_goes_where_the_text_says() {
             if let Some(&last) = inside.last() {
                 let known = &sample.insts[last];
                 let mut next: BTreeSet<usize> = cfg
-                    .out(id)
+                    .successors(id)
                     .iter()
-                    .map(|e| enter(cfg, &members, e.to, end))
+                    .map(|&to| enter(cfg, &members, to, end))
                     .collect();
                 if block.exits && known.next.contains(&end) {
                     next.insert(end);
@@ -155,12 +154,14 @@ fn control_goes_where_the_text_says() {
                 // Every edge of a guarded instruction has the value it needs, both values occur.
                 assert!(
                     !known.guarded
-                        || cfg.out(id).iter().all(|e| e.when.is_some())
-                        || cfg.out(id).len() == 1
+                        || cfg.out_edges(id).all(|(_, e)| e.when.is_some())
+                        || cfg.out_edges(id).len() == 1
                 );
             }
-            for edge in cfg.out(id) {
-                assert!(cfg.into(edge.to).any(|e| e == edge));
+            for (number, edge) in cfg.out_edges(id) {
+                let position = cfg.in_position(number).expect("an edge of the graph");
+                assert_eq!(cfg.in_edges(edge.to).nth(position), Some((number, edge)));
+                assert_eq!(cfg.predecessors(edge.to)[position], id);
             }
         }
     });
@@ -197,26 +198,26 @@ fn read_from(sample: &Sample, from: usize, name: &String) -> bool {
 fn what_is_live_may_be_read() {
     each(25, |sample, facts, analysis| {
         let module = facts.module();
-        let members = members(facts, &analysis.cfg);
-        let names: BTreeMap<u32, String> = (0..analysis.variables.len() as u32)
+        let members = members(facts, analysis.cfg());
+        let names: BTreeMap<u32, String> = (0..analysis.variables().len() as u32)
             .map(|v| {
                 (
                     v,
-                    name(module, facts, analysis.variables.place(v)).remove(0),
+                    name(module, facts, analysis.variables().place(v)).remove(0),
                 )
             })
             .collect();
         let end = sample.insts.len();
         let mut peak = 0;
-        for (id, _) in analysis.cfg.blocks() {
-            let first = enter_or_next(&analysis.cfg, &members, id, end);
+        for (id, _) in analysis.cfg().blocks() {
+            let first = enter_or_next(analysis.cfg(), &members, id, end);
             for (&variable, name) in &names {
                 let wanted = first.iter().any(|&f| read_from(sample, f, name));
-                let found = analysis.liveness.live_in(id).contains(&variable);
+                let found = analysis.liveness().live_in(id).contains(variable);
                 assert_eq!(found, wanted, "{name} at {id:?}\n{}", sample.text);
             }
         }
-        // Pressure: what is live before an instruction, and what is live behind it or written by it.
+        // Pressure: what is live before an instruction, and what is live after it or written by it.
         let units = |name: &str| match name.as_bytes() {
             [b'%', b'p', ..] => 0,
             [b'%', b'd', ..] => 2,
@@ -233,7 +234,7 @@ fn what_is_live_may_be_read() {
             let after: u32 = names.values().filter(|n| behind(n)).map(|n| units(n)).sum();
             peak = peak.max(before).max(after);
         }
-        assert_eq!(analysis.pressure.units, peak, "\n{}", sample.text);
+        assert_eq!(analysis.pressure().units, peak, "\n{}", sample.text);
     });
 }
 
@@ -268,7 +269,7 @@ fn dominators_and_loops_of_random_graphs() {
         let pairs: Vec<(u32, u32)> = pairs.collect();
         let graph = Digraph::new(nodes as u32, 0, &pairs).expect("a graph");
         let dominators = Dominators::new(&graph);
-        let loops = NaturalLoops::new(&graph, &dominators);
+        let loops = Loops::natural(&graph, &dominators);
         let reached = reach(&edges, 0, None);
         // A node dominates what cannot be reached without it.
         let dominated = |node: u32| -> BTreeSet<u32> {
@@ -357,10 +358,10 @@ fn statements_lie_in_their_blocks() {
         let count = facts.body().statement_table().len() as u32;
         for stmt in 0..count {
             let block = analysis
-                .cfg
+                .cfg()
                 .of_statement(StmtId::new(stmt))
                 .expect("a block");
-            let block = analysis.cfg.block(block).expect("it is there");
+            let block = analysis.cfg().block(block).expect("it is there");
             assert!(
                 block.first.as_u32() <= stmt && stmt < block.end.as_u32(),
                 "{}",
@@ -395,9 +396,9 @@ fn definitions_reach_what_may_see_them() {
         let module = facts.module();
         let reaching = Reaching::new(
             facts,
-            &analysis.cfg,
-            &analysis.variables,
-            &analysis.liveness,
+            analysis.cfg(),
+            analysis.variables(),
+            analysis.liveness(),
         );
         let number: BTreeMap<StmtId, usize> = facts
             .body()
@@ -407,23 +408,27 @@ fn definitions_reach_what_may_see_them() {
             .zip(0..)
             .collect();
         let named =
-            |variable: u32| name(module, facts, analysis.variables.place(variable)).remove(0);
+            |variable: u32| name(module, facts, analysis.variables().place(variable)).remove(0);
         let reads: usize = sample.insts.iter().map(|i| set(&i.reads).len()).sum();
         let writes: usize = sample.insts.iter().map(|i| set(&i.writes).len()).sum();
-        assert_eq!((reaching.uses.len(), reaching.defs.len()), (reads, writes));
-        for (u, site) in reaching.uses.iter().enumerate() {
+        assert_eq!(
+            (reaching.uses().len(), reaching.defs().len()),
+            (reads, writes)
+        );
+        let defs: Vec<StmtId> = reaching.defs().map(|(_, site)| site.stmt).collect();
+        for (read, site) in reaching.uses() {
             let (at, name) = (number[&site.stmt], named(site.variable));
             let start = seen_at(&sample.insts, &[0], at, &name);
             assert_eq!(
-                reaching.uninitialised[u], start,
+                reaching.may_be_uninitialized(read),
+                start,
                 "{name} in {at}\n{}",
                 sample.text
             );
             let mut found: Vec<usize> = reaching
-                .defs_of_use
-                .row(u as u32)
+                .defs_of(read)
                 .iter()
-                .map(|&d| number[&reaching.defs[d as usize].stmt])
+                .map(|&d| number[&defs[d.as_u32() as usize]])
                 .collect();
             found.sort_unstable();
             let reaches = |d: &usize| {
@@ -432,8 +437,8 @@ fn definitions_reach_what_may_see_them() {
             };
             let wanted: Vec<usize> = (0..sample.insts.len()).filter(reaches).collect();
             assert_eq!(found, wanted, "{name} in {at}\n{}", sample.text);
-            for &d in reaching.defs_of_use.row(u as u32) {
-                assert!(reaching.uses_of_def.row(d).contains(&(u as u32)));
+            for &d in reaching.defs_of(read) {
+                assert!(reaching.uses_of(d).contains(&read));
             }
         }
     });
@@ -449,8 +454,8 @@ fn a_table_may_name_labels_by_number() {
     let kernel = parsed.module.function("k").expect("the kernel");
     let cfg = Cfg::new(facts.function(kernel).expect("a body"));
     let to = |block: u32| -> Vec<u32> {
-        let edges = cfg.out(BlockId::new(block)).iter();
-        edges.map(|e| e.to.as_u32()).collect()
+        let next = cfg.successors(BlockId::new(block)).iter();
+        next.map(|b| b.as_u32()).collect()
     };
     // c0, c1, the c2 that the table sees, end.
     assert_eq!(to(0), [1, 2, 4, 5]);

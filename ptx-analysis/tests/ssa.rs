@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ptx_analysis::cfg::{BlockId, Cfg};
-use ptx_analysis::graph::{Dominators, Graph};
+use ptx_analysis::graph::Dominators;
 use ptx_analysis::reg_lanes::Variables;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
 use ptx_ir::facts::{FunctionFacts, Mentions, ModuleFacts, RegLane};
@@ -82,7 +82,7 @@ fn steps(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Vec<Vec<
     blocks
 }
 
-/// Which writes a read may see, walking back from it statement by statement; `None` stands for the start.
+/// Which writes a read may see, walking back from it statement by statement; `None` is the value at the start.
 fn seen(
     cfg: &Cfg,
     reached: &[bool],
@@ -110,7 +110,8 @@ fn seen(
         if block == 0 {
             found.insert(None);
         }
-        for &from in cfg.predecessors(block) {
+        for from in cfg.predecessors(BlockId::new(block)) {
+            let from = from.as_u32();
             if reached[from as usize] && !std::mem::replace(&mut done[from as usize], true) {
                 work.push((from, blocks[from as usize].len()));
             }
@@ -139,18 +140,22 @@ fn live(
             Some(step) if step.reads.contains(&variable) => return true,
             Some(_) => {}
             None if results.contains(&variable) && returns(cfg, block) => return true,
-            None => work.extend(cfg.successors(block)),
+            None => work.extend(
+                cfg.successors(BlockId::new(block))
+                    .iter()
+                    .map(|b| b.as_u32()),
+            ),
         }
     }
     false
 }
 
-/// Whether the caller reads the results behind a block.
+/// Whether the caller reads the results after a block.
 fn returns(cfg: &Cfg, block: u32) -> bool {
     cfg.block(BlockId::new(block)).unwrap().returns
 }
 
-/// The writes behind a value, all phis and merges opened.
+/// The writes that a value comes from, through phis and merges.
 fn opened(ssa: &Ssa, value: ValueId) -> Option<BTreeSet<Option<u32>>> {
     let mut found = BTreeSet::new();
     let mut seen = BTreeSet::new();
@@ -182,10 +187,11 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
     let cfg = Cfg::new(facts);
     let variables = Variables::new(facts.body());
     let dominators = Dominators::new(&cfg);
-    let ssa = Ssa::new(facts, &cfg, &dominators, &variables);
+    let ssa = Ssa::new(facts, &cfg, &dominators, &variables).expect("few phis");
     let blocks = steps(facts, &cfg, &variables);
-    let reached = brute::reach(&cfg, 0, None);
-    let dominance = brute::dominance(&cfg);
+    let graph = brute::of_cfg(&cfg);
+    let reached = brute::reach(&graph, 0, None);
+    let dominance = brute::dominance(&graph);
     let count = variables.len() as u32 + 1;
     let results = facts.results().map(|register| RegLane {
         register,
@@ -227,7 +233,7 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
                         assert_eq!(found, wanted, "{name} {stmt:?} keeps {variable}");
                         merges += 1;
                     }
-                    // Nobody reads what it keeps.
+                    // The old value is never read.
                     None => assert!(
                         !live(&cfg, &blocks, &results, block, variable),
                         "{name} {stmt:?}"
@@ -270,10 +276,10 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
     let wanted = returning.flat_map(|b| results.iter().map(move |&v| (b, v)));
     assert_eq!(told, wanted.collect(), "{name}");
 
-    // A phi stands where the iterated frontier of the writes is and the variable is live.
+    // There is a phi where the iterated frontier of the writes is and the variable is live.
     let frontiers: Vec<Vec<u32>> = (0..cfg.len())
         .map(|n| match reached[n] {
-            true => brute::frontier(&cfg, &dominance, n),
+            true => brute::frontier(&graph, &dominance, n),
             false => Vec::new(),
         })
         .collect();
@@ -311,9 +317,9 @@ fn check(facts: FunctionFacts<'_>, name: &str) -> (usize, usize) {
             };
             assert_eq!(at, block);
             assert!(found.insert((block.as_u32(), variable)));
-            let edges = Cfg::into(&cfg, block).len() + usize::from(block == Cfg::ENTRY);
+            let edges = cfg.in_edges(block).len() + usize::from(block == Cfg::ENTRY);
             assert_eq!(ssa.args(phi).len(), edges);
-            for (edge, &arg) in Cfg::into(&cfg, block).zip(ssa.args(phi)) {
+            for ((_, edge), &arg) in cfg.in_edges(block).zip(ssa.args(phi)) {
                 let from = edge.from.as_u32();
                 if !reached[from as usize] {
                     assert_eq!(arg, Ssa::UNKNOWN);

@@ -15,7 +15,7 @@ use ptx_machine::program::{State, program};
 
 struct Found {
     cfg: Cfg,
-    dominators: Dominators,
+    dominators: Dominators<BlockId>,
     ssa: Ssa,
     numbers: ValueNumbers,
     stmts: Vec<StmtId>,
@@ -28,7 +28,7 @@ fn analyse(module: &Module) -> Found {
     let body = facts.body();
     let (cfg, variables) = (Cfg::new(facts), Variables::new(body));
     let dominators = Dominators::new(&cfg);
-    let ssa = Ssa::new(facts, &cfg, &dominators, &variables);
+    let ssa = Ssa::new(facts, &cfg, &dominators, &variables).expect("few phis");
     let numbers = ValueNumbers::new(facts, &cfg, &variables, &ssa);
     let insts = body
         .statements()
@@ -71,7 +71,7 @@ impl Found {
         };
         match x == y {
             true => i <= j,
-            false => self.dominators.dominates(x.as_u32(), y.as_u32()),
+            false => self.dominators.dominates(x, y),
         }
     }
 

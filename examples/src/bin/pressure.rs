@@ -1,4 +1,4 @@
-//! Each kernel with what it reads and writes, and its most registers alive at once.
+//! Each kernel with what it reads and writes, and its greatest number of live registers.
 //!
 //! `cargo run -p ptx-examples --bin pressure -- FILE`
 
@@ -36,11 +36,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for ((space, what), count) in accesses {
             println!("  {space}: {what} by {count} instructions");
         }
-        let pressure = FunctionAnalysis::new(of).pressure;
+        let analysis = FunctionAnalysis::new(of);
+        let pressure = analysis.pressure();
         if let Some(stmt) = pressure.at {
             let line = lines.position(body.source_span(stmt).start).line;
             println!(
-                "  {} registers of 32 bits alive in line {line}",
+                "  {} registers of 32 bits live in line {line}",
                 pressure.units
             );
         }

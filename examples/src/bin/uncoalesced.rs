@@ -56,7 +56,8 @@ impl Strides<'_> {
     fn solve(&mut self) {
         let mut changed = true;
         while std::mem::take(&mut changed) {
-            for (nth, site) in self.reaching.defs.iter().enumerate() {
+            for (id, site) in self.reaching.defs() {
+                let nth = id.as_u32() as usize;
                 let new = match self.of.body().statement(site.stmt) {
                     Some(Statement::Inst(inst)) => self.result(site.stmt, inst),
                     _ => Unknown,
@@ -94,18 +95,12 @@ impl Strides<'_> {
 
     /// Of the definitions that reach a read.
     fn register(&self, at: StmtId, place: RegLane) -> Stride {
-        let (Some(variable), uses) = (
-            self.analysis.variables.of(place).next(),
-            &self.reaching.uses,
-        ) else {
-            return Unknown;
-        };
-        let first = uses.partition_point(|u| u.stmt < at);
-        let mut here = (first..uses.len()).take_while(|&n| uses[n].stmt == at);
-        match here.find(|&n| uses[n].variable == variable) {
-            Some(nth) if !self.reaching.uninitialised[nth] => {
-                let defs = self.reaching.defs_of_use.row(nth as u32).iter();
-                defs.fold(Unseen, |all, &d| all.join(self.defs[d as usize]))
+        let mut variables = self.analysis.variables().of(place);
+        let read = variables.next().and_then(|v| self.reaching.read(at, v));
+        match read {
+            Some(read) if !self.reaching.may_be_uninitialized(read) => {
+                let defs = self.reaching.defs_of(read).iter();
+                defs.fold(Unseen, |all, d| all.join(self.defs[d.as_u32() as usize]))
             }
             _ => Unknown,
         }
@@ -165,12 +160,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             continue;
         };
         let analysis = FunctionAnalysis::new(of);
-        let reaching = Reaching::new(of, &analysis.cfg, &analysis.variables, &analysis.liveness);
+        let reaching = Reaching::new(
+            of,
+            analysis.cfg(),
+            analysis.variables(),
+            analysis.liveness(),
+        );
         let mut strides = Strides {
             of,
             analysis: &analysis,
             reaching: &reaching,
-            defs: vec![Unseen; reaching.defs.len()],
+            defs: vec![Unseen; reaching.defs().len()],
         };
         strides.solve();
         for (stmt, statement) in body.statements() {

@@ -1,20 +1,20 @@
-//! The state at any instruction, replayed from the state of its block.
+//! The state at any instruction, computed again from the state of its block.
 
 use super::{Analysis, Direction, Solution};
 
-/// A place in a solved analysis. Moving on in the direction of the analysis costs the instructions between; any other
-/// move replays the block.
+/// A position in a solved analysis. Moving on in the direction of the analysis costs the instructions between; any other
+/// move starts again at the boundary of the block.
 #[derive(Debug)]
 pub struct Cursor<'a, A: Analysis> {
     analysis: &'a A,
-    solution: &'a Solution<A::Domain>,
-    /// The block, the number of its instructions applied, and the state behind them.
-    at: Option<(u32, u32, A::Domain)>,
+    solution: &'a Solution<A::Domain, A::Node>,
+    /// The block, the number of its instructions applied, and the state after them.
+    at: Option<(A::Node, u32, A::Domain)>,
 }
 
 impl<'a, A: Analysis> Cursor<'a, A> {
-    /// A cursor over `solution`, which must be of `analysis`.
-    pub fn new(analysis: &'a A, solution: &'a Solution<A::Domain>) -> Self {
+    /// A cursor over `solution`, which must be that of `analysis`.
+    pub fn new(analysis: &'a A, solution: &'a Solution<A::Domain, A::Node>) -> Self {
         Self {
             analysis,
             solution,
@@ -23,8 +23,8 @@ impl<'a, A: Analysis> Cursor<'a, A> {
     }
 
     /// The state just before instruction `index` of `block`, as control goes; with the block's length, at its end.
-    /// `None` where there is no such place, or no path reaches it.
-    pub fn before(&mut self, block: u32, index: u32) -> Option<&A::Domain> {
+    /// `None` if there is no such position, or no path reaches it.
+    pub fn before(&mut self, block: A::Node, index: u32) -> Option<&A::Domain> {
         let len = self.analysis.len(block);
         if index > len {
             return None;
@@ -47,8 +47,8 @@ impl<'a, A: Analysis> Cursor<'a, A> {
         Some(&self.at.insert((block, applied, state)).2)
     }
 
-    /// The state just behind instruction `index` of `block`, as control goes.
-    pub fn after(&mut self, block: u32, index: u32) -> Option<&A::Domain> {
+    /// The state just after instruction `index` of `block`, as control goes.
+    pub fn after(&mut self, block: A::Node, index: u32) -> Option<&A::Domain> {
         let next = index.checked_add(1)?;
         self.before(block, next)
     }

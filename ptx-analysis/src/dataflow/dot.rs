@@ -1,27 +1,27 @@
-//! A picture of any result, for Graphviz.
+//! Any result as a graph for Graphviz.
 
-use crate::graph::Graph;
+use crate::graph::{Graph, Node as _, Numbered as _};
 use alloc::string::String;
 use core::fmt::{Display, Formatter, Result};
 
-/// A graph in the language of Graphviz; prints itself. `label` gives the text of a node, for example its state.
+/// Displays a graph in the language of Graphviz. `label` gives the text of a node, for example its state.
 #[derive(Clone, Copy, Debug)]
 pub struct Dot<'a, G, F> {
-    /// What to draw.
+    /// The graph.
     pub graph: &'a G,
-    /// The text of a node; may have several lines.
+    /// The text of a node, of any number of lines.
     pub label: F,
 }
 
-impl<G: Graph, F: Fn(u32) -> String> Display for Dot<'_, G, F> {
+impl<G: Graph, F: Fn(G::Node) -> String> Display for Dot<'_, G, F> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         writeln!(f, "digraph {{\n  node [shape=box, fontname=monospace];")?;
-        for node in 0..self.graph.node_count() {
-            write!(f, "  n{node} [label=\"")?;
+        for node in self.graph.nodes() {
+            write!(f, "  n{} [label=\"", node.as_u32())?;
             for c in (self.label)(node).chars() {
                 match c {
                     '"' | '\\' => write!(f, "\\{c}")?,
-                    // Ends a line and sets it to the left.
+                    // Ends a line that is aligned to the left.
                     '\n' => f.write_str("\\l")?,
                     c => write!(f, "{c}")?,
                 }
@@ -29,7 +29,7 @@ impl<G: Graph, F: Fn(u32) -> String> Display for Dot<'_, G, F> {
             writeln!(f, "\"];")?;
         }
         for node in 0..self.graph.node_count() {
-            for to in self.graph.successors(node) {
+            for to in self.graph.succ(node) {
                 writeln!(f, "  n{node} -> n{to};")?;
             }
         }

@@ -1,6 +1,6 @@
 //! Facts that hold at every point of a graph, as the least solution of equations along its edges.
 //!
-//! An [`Analysis`] says what a fact is (a [`JoinSemiLattice`]), what an instruction does to it and what holds at the
+//! An [`Analysis`] defines what a fact is (a [`JoinSemiLattice`]), what an instruction does to it and what holds at the
 //! boundary; [`solve`] finds the least fixed point, [`Cursor`] the state at any instruction.
 
 mod bits;
@@ -8,6 +8,8 @@ mod cursor;
 mod dot;
 mod solve;
 mod sparse;
+
+use crate::graph::Node;
 
 pub use bits::BitSet;
 pub use cursor::Cursor;
@@ -17,41 +19,43 @@ pub use sparse::SparseSet;
 
 /// Values that can be joined where paths meet. A join is associative, commutative and idempotent.
 ///
-/// Solving ends if no chain of values, each a join with the one before, grows for ever; otherwise the budget ends it.
+/// Solving ends if no chain of joins grows without end; otherwise the budget ends it.
 pub trait JoinSemiLattice: Clone {
-    /// Makes `self` the least value above both; says whether it changed.
+    /// Makes `self` the least value above both; returns whether it changed.
     fn join(&mut self, other: &Self) -> bool;
 }
 
-/// With control or against it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The direction in which facts flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// From the entry on: what has happened.
+    /// From the entry to the exits: what has happened.
     Forward,
-    /// From the exits back: what may still happen.
+    /// From the exits to the entry: what may still happen.
     Backward,
 }
 
 /// A dataflow problem over a graph whose nodes are blocks of instructions. Effects must be monotone.
 pub trait Analysis {
+    /// The blocks of the graph.
+    type Node: Node;
     /// The facts.
     type Domain: JoinSemiLattice;
-    /// Which way they flow.
+    /// The direction in which they flow.
     const DIRECTION: Direction;
-    /// Whether [`Analysis::edge`] does anything. Otherwise no state is copied for it.
+    /// Whether [`Analysis::edge`] does anything. If not, it is not called, which saves copies of states.
     const EDGES: bool = false;
 
-    /// The least value: nothing is known to reach this place.
+    /// The least value: nothing is known to reach this position.
     fn bottom(&self) -> Self::Domain;
-    /// What holds where control enters the graph; backward, where it leaves.
+    /// What holds where control enters the graph; backward, where control leaves it.
     fn boundary(&self) -> Self::Domain;
-    /// How many instructions a block has.
-    fn len(&self, block: u32) -> u32;
-    /// What an instruction does to the state, in the direction of the analysis.
-    fn effect(&self, block: u32, index: u32, state: &mut Self::Domain);
+    /// The number of instructions of a block.
+    fn len(&self, block: Self::Node) -> u32;
+    /// Applies an instruction to the state, in the direction of the analysis.
+    fn effect(&self, block: Self::Node, index: u32, state: &mut Self::Domain);
 
-    /// What a whole block does: all its instructions, in the direction of the analysis. Worth replacing by a summary.
-    fn block(&self, block: u32, state: &mut Self::Domain) {
+    /// Applies all instructions of a block, in the direction of the analysis. Overriding this with a summary saves time.
+    fn block(&self, block: Self::Node, state: &mut Self::Domain) {
         match Self::DIRECTION {
             Direction::Forward => (0..self.len(block)).for_each(|i| self.effect(block, i, state)),
             Direction::Backward => (0..self.len(block))
@@ -60,9 +64,9 @@ pub trait Analysis {
         }
     }
 
-    /// What going from `from` to `to` does (edges in the direction of control, also backward); `false` if this never
-    /// happens. Parallel edges are not told apart: it has to hold for each of them.
-    fn edge(&self, from: u32, to: u32, state: &mut Self::Domain) -> bool {
+    /// Applies the edge from `from` to `to`, which is in the direction of control also if the analysis is backward; returns
+    /// `false` if control never follows it. Parallel edges are one to this function: it has to hold for each of them.
+    fn edge(&self, from: Self::Node, to: Self::Node, state: &mut Self::Domain) -> bool {
         let _ = (from, to, state);
         true
     }

@@ -1,19 +1,21 @@
 //! The least fixed point, by a worklist in reverse post-order.
 //!
-//! A block is visited again only when its state grew, always the first one in order: O((d + 2) · E) joins for the usual
-//! bit-vector problems, d being the depth of the loop nest. Memory: one state a block.
+//! A block is visited again only if its state grew, always the first one in order: `O((d + 2) E)` joins for the usual
+//! bit-vector problems, where `d` is the depth of the loop nest. Memory: one state per block.
 
 use super::{Analysis, Direction, JoinSemiLattice};
-use crate::graph::{Graph, ReversePostOrder};
+use crate::graph::{DepthFirst, Graph, Node};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
+use core::marker::PhantomData;
 
-/// The budget was used up before the states settled. They would be too small: none are given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The budget was used up before the least fixed point was reached. The states so far would not be valid facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Incomplete {
-    /// How many blocks were visited.
+    /// The number of blocks visited.
     pub steps: u64,
 }
 
@@ -27,25 +29,29 @@ impl core::error::Error for Incomplete {}
 
 /// The state of each block, where facts enter it: at its start; backward, at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Solution<D> {
+pub struct Solution<D, N = u32> {
     states: Vec<Option<D>>,
     steps: u64,
+    nodes: PhantomData<fn(N) -> N>,
 }
 
-impl<D: JoinSemiLattice> Solution<D> {
+impl<D: JoinSemiLattice, N: Node> Solution<D, N> {
     /// The state at the start of `block`; backward, at its end. Forward, `None` for a block that no path reaches.
-    pub fn state(&self, block: u32) -> Option<&D> {
-        self.states.get(block as usize)?.as_ref()
+    pub fn state(&self, block: N) -> Option<&D> {
+        self.states.get(block.as_u32() as usize)?.as_ref()
     }
 
-    /// The state on the other side of `block`: at its end; backward, at its start. Runs the effect of the block.
-    pub fn through<A: Analysis<Domain = D>>(&self, analysis: &A, block: u32) -> Option<D> {
+    /// The state on the other side of `block`: at its end; backward, at its start. Applies the block.
+    pub fn through<A>(&self, analysis: &A, block: N) -> Option<D>
+    where
+        A: Analysis<Domain = D, Node = N>,
+    {
         let mut state = self.state(block)?.clone();
         analysis.block(block, &mut state);
         Some(state)
     }
 
-    /// How many blocks were visited, the same one again included.
+    /// The number of blocks visited, those visited again included.
     pub fn steps(&self) -> u64 {
         self.steps
     }
@@ -53,51 +59,42 @@ impl<D: JoinSemiLattice> Solution<D> {
 
 /// Solves `analysis` over `graph`, visiting at most `budget` blocks.
 ///
-/// Forward, what no path from the entry reaches has no state and adds nothing to others. Backward, every block has one:
-/// the boundary holds where the block [exits](Graph::exits); in an infinite loop nothing but bottom flows in.
+/// Forward, a block that no path from the entry reaches has no state and adds nothing to others. Backward, every block has
+/// one: the boundary holds where the block [exits](Graph::exits); nothing but bottom flows into an infinite loop.
+///
+/// # Errors
+///
+/// If the budget is used up before the least fixed point is reached.
 pub fn solve<A: Analysis>(
-    graph: &impl Graph,
+    graph: &impl Graph<Node = A::Node>,
     analysis: &A,
     budget: u64,
-) -> Result<Solution<A::Domain>, Incomplete> {
+) -> Result<Solution<A::Domain, A::Node>, Incomplete> {
     let backward = A::DIRECTION == Direction::Backward;
     let nodes = graph.node_count() as usize;
-    let mut order = ReversePostOrder::whole(graph).order().to_vec();
-    if backward {
+    let search = DepthFirst::whole(graph);
+    let mut order = search.postorder().to_vec();
+    if !backward {
         order.reverse();
     }
     let mut position = vec![0; nodes];
     for (at, &block) in (0u32..).zip(&order) {
         position[block as usize] = at;
     }
-
-    let mut states: Vec<Option<A::Domain>> = vec![None; nodes];
-    let mut queued = vec![backward; nodes];
-    let mut queue: BinaryHeap<Reverse<u32>> = BinaryHeap::new();
-    if backward {
-        for (block, state) in (0u32..).zip(&mut states) {
-            *state = Some(if graph.exits(block) {
-                analysis.boundary()
-            } else {
-                analysis.bottom()
-            });
-        }
-        queue.extend((0..nodes as u32).map(Reverse));
-    } else if let Some(state) = states.get_mut(graph.entry() as usize) {
-        *state = Some(analysis.boundary());
-        queued[graph.entry() as usize] = true;
-        queue.push(Reverse(position[graph.entry() as usize]));
-    }
-
+    let mut states = starting_states(graph, analysis);
+    let mut queued: Vec<bool> = states.iter().map(Option::is_some).collect();
+    let started = (0..nodes).filter(|&n| queued[n]);
+    let mut queue: BinaryHeap<Reverse<u32>> = started.map(|n| Reverse(position[n])).collect();
     let mut steps = 0;
     while let Some(Reverse(at)) = queue.pop() {
         if steps == budget {
             return Err(Incomplete { steps });
         }
         steps += 1;
-        let block = order[at as usize];
-        queued[block as usize] = false;
-        let Some(mut state) = states[block as usize].clone() else {
+        let number = order[at as usize];
+        let block = A::Node::from_u32(number);
+        queued[number as usize] = false;
+        let Some(mut state) = states[number as usize].clone() else {
             continue;
         };
         analysis.block(block, &mut state);
@@ -107,7 +104,8 @@ pub fn solve<A: Analysis>(
             graph.successors(block)
         };
         for &to in next {
-            let target = &mut states[to as usize];
+            let index = to.as_u32() as usize;
+            let target = &mut states[index];
             let grew = if A::EDGES {
                 let mut state = state.clone();
                 let (source, sink) = if backward { (to, block) } else { (block, to) };
@@ -115,12 +113,30 @@ pub fn solve<A: Analysis>(
             } else {
                 flow(target, &state)
             };
-            if grew && !core::mem::replace(&mut queued[to as usize], true) {
-                queue.push(Reverse(position[to as usize]));
+            if grew && !core::mem::replace(&mut queued[index], true) {
+                queue.push(Reverse(position[index]));
             }
         }
     }
-    Ok(Solution { states, steps })
+    Ok(Solution {
+        states,
+        steps,
+        nodes: PhantomData,
+    })
+}
+
+/// What holds before anything flows: at the entry; backward, in every block.
+fn starting_states<A: Analysis>(
+    graph: &impl Graph<Node = A::Node>,
+    analysis: &A,
+) -> Vec<Option<A::Domain>> {
+    let entry = graph.entry();
+    let state = |block: A::Node| match A::DIRECTION {
+        Direction::Forward => (block == entry).then(|| analysis.boundary()),
+        Direction::Backward if graph.exits(block) => Some(analysis.boundary()),
+        Direction::Backward => Some(analysis.bottom()),
+    };
+    graph.nodes().map(state).collect()
 }
 
 fn flow<D: JoinSemiLattice>(target: &mut Option<D>, state: &D) -> bool {

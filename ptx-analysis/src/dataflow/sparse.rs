@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 ///
 /// A function of 100,000 registers and 50,000 blocks would need 625 MB of [`BitSet`](super::BitSet)s; few registers are
 /// live at a time. Memory is that of the numbers in; operations on whole sets are linear in both; those on one number
-/// look it up in logarithmic time and move the words behind it when a word comes or goes.
+/// look it up in logarithmic time and move the words after it when a word is added or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseSet {
     words: Vec<(u32, u64)>,
@@ -79,7 +79,7 @@ impl SparseSet {
         changed != 0 || missing > 0
     }
 
-    /// Makes room for the words that only `other` has and moves all into place, from the last on.
+    /// Adds the words that only `other` has, moving words to their new positions from the last one on.
     fn merge(&mut self, other: &Self, missing: usize) {
         let mut mine = self.words.len();
         let mut to = mine + missing;

@@ -2,7 +2,7 @@
 
 use ptx_isa::{Modifier, Opcode, StateSpace};
 
-/// The instruction that writes its only source to its only result, with the type of both behind it.
+/// The instruction that writes its only source to its only result; a type follows it.
 pub const COPY: Opcode = Opcode::Mov;
 
 /// Whether the first result is the first source, bit for bit (both being scalars of one width).

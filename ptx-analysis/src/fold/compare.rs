@@ -50,7 +50,7 @@ pub(super) fn compare(opcode: Opcode, words: &Words, operands: &[u128]) -> Optio
 }
 
 /// How a type writes that something is true.
-/// For comparisons of `.bf16` the pseudocode of the manual has 1.0 in every type; its text, followed here, goes by the
+/// For comparisons of `.bf16` the pseudocode of the PTX ISA manual has 1.0 in every type; its text, followed here, goes by the
 /// type of the destination.
 fn truth(ty: ScalarType) -> Option<u128> {
     Some(match ty {

@@ -2,9 +2,10 @@
 
 use super::exact_float::Number;
 use super::float::finish;
-use super::float_format::{Format, Rounding};
+use super::float_format::Format;
 use super::integer::Int;
 use super::modifiers::{FTZ, RELU, SAT, SATFINITE, Words};
+use super::rounding::Rounding;
 use super::{Folded, mask, narrow_float};
 use ptx_isa::{Modifier, ScalarType};
 

@@ -1,15 +1,16 @@
-//! Numbers of binary floating point in integers, exact or with all that rounding asks for.
+//! Floating-point numbers in integers, exact or with all bits that rounding depends on.
 
-use super::float_format::{Rounding, round};
+use super::rounding::{Rounding, round};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Magnitude {
     Infinite,
-    /// Mantissa times two to the exponent. The lowest bit may stand for all that lies below it, if far enough down.
+    /// Mantissa times two to the exponent. If the mantissa is long enough, its lowest bit may be a sticky bit: set if any
+    /// lower bit is.
     Finite(u128, i32),
 }
 
-/// A number that is no NaN.
+/// A number; not a NaN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Number {
     pub(super) negative: bool,
@@ -62,7 +63,7 @@ impl Number {
         }
     }
 
-    /// The sum, exact or with its lowest bit standing for what is too far down; `None` for a NaN.
+    /// The sum, exact or with a sticky bit; `None` for a NaN.
     pub(super) fn add(self, other: Self, rounding: Rounding) -> Option<Self> {
         let ((a, x), (b, y)) = match (self.size, other.size) {
             (Magnitude::Finite(a, x), Magnitude::Finite(b, y)) => ((a, x), (b, y)),
@@ -85,7 +86,7 @@ impl Number {
             (_, 0) => return Some(self),
             _ => {}
         }
-        // Both with their highest bit at 125, so that neither sum nor a shifted-out part gets lost.
+        // Both with their highest bit at 125: the sum fits, and lost bits are far below.
         let raise = |m: u128, e: i32| {
             let up = m.leading_zeros().saturating_sub(2);
             (m << up, e - up as i32)
@@ -101,7 +102,7 @@ impl Number {
         })
     }
 
-    /// The quotient with its lowest bit standing for the rest, for mantissas of up to 53 bits; `None` for a NaN.
+    /// The quotient with a sticky bit, for mantissas of up to 53 bits; `None` for a NaN.
     pub(super) fn div(self, other: Self) -> Option<Self> {
         let negative = self.negative != other.negative;
         match (self.size, other.size) {
@@ -123,7 +124,7 @@ impl Number {
         }
     }
 
-    /// The square root with its lowest bit standing for the rest; `None` for a NaN.
+    /// The square root with a sticky bit; `None` for a NaN.
     pub(super) fn sqrt(self) -> Option<Self> {
         match self.size {
             Magnitude::Finite(0, _) => Some(self),
@@ -142,17 +143,19 @@ impl Number {
         }
     }
 
-    /// Rounded to an integer; exact, so that another rounding changes nothing.
+    /// Rounded to an integer.
     pub(super) fn to_integer(self, rounding: Rounding) -> Self {
         match self.size {
-            Magnitude::Finite(m, e) if e < 0 => {
-                Self::finite(self.negative, round(m, -e, self.negative, rounding), 0)
-            }
+            Magnitude::Finite(m, e) if e < 0 => Self::finite(
+                self.negative,
+                round(m, -e, rounding.of_magnitude(self.negative)),
+                0,
+            ),
             _ => self,
         }
     }
 
-    /// The value of an integer, or the outermost of its sign where it is too large to be of use.
+    /// The value of an integer, saturated.
     pub(super) fn saturate(self) -> i128 {
         let magnitude = match self.size {
             Magnitude::Finite(m, e) if e <= 0 => m.checked_shr(e.unsigned_abs()).unwrap_or(0),
@@ -192,7 +195,7 @@ impl Number {
     }
 }
 
-/// Shifted down; the lowest bit tells whether anything was lost.
+/// Shifted down, with a sticky bit.
 fn jam(mantissa: u128, down: i32) -> u128 {
     let kept = mantissa.checked_shr(down.unsigned_abs()).unwrap_or(0);
     let lost = mantissa

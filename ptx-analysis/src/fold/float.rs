@@ -1,9 +1,10 @@
 //! Floating-point arithmetic where IEEE 754 fixes the result: sections 9.7.3 to 9.7.5.
 
 use super::exact_float::{Magnitude, Number};
-use super::float_format::{Format, Rounding};
+use super::float_format::Format;
 use super::minmax::extreme;
 use super::modifiers::{FTZ, NAN, RELU, SAT, Words};
+use super::rounding::Rounding;
 use super::{Folded, element};
 use alloc::vec::Vec;
 use ptx_isa::{Modifier, Opcode, ScalarType};
@@ -15,7 +16,7 @@ pub(super) fn arithmetic(opcode: Opcode, words: &Words, operands: &[u128]) -> Op
         return None;
     }
     let format = Format::of(element(ty))?;
-    // All operands but the last may be of a shorter type.
+    // All operands but the last may be of a narrower type.
     let first = match words.ty(1) {
         Some(short) => Format::of(short)?,
         None => format,
@@ -63,7 +64,7 @@ fn test(words: &Words, format: Format, a: u128) -> Option<bool> {
     })
 }
 
-/// Only the sign changes. What becomes of the bits of a NaN is left open.
+/// Changes only the sign. The result for a NaN is not defined.
 fn sign(opcode: Opcode, words: &Words, format: Format, a: u128) -> Option<u128> {
     words.only(FTZ)?;
     if words.choice != [None, None] || format.is_nan(a) {
@@ -87,7 +88,7 @@ fn rounded(
     words.flags_within(FTZ | SAT | RELU)?;
     let numbers = match words.choice {
         [None, None] => false,
-        // Which NaN stands for what is out of bounds is not said; without any the word changes nothing.
+        // The NaN for a value out of bounds is not defined; without one the modifier has no effect.
         [Some(Modifier::Oob), None] => true,
         _ => return None,
     };
@@ -96,9 +97,9 @@ fn rounded(
             (rounding, false) => rounding,
             _ => return None,
         },
-        // Without a word these may be merged or approximated on some targets.
+        // Without a modifier these may be fused or approximated on some targets.
         None if matches!(opcode, Opcode::Add | Opcode::Sub | Opcode::Mul) => Rounding::Nearest,
-        // Old versions have these without a word; of single precision they are approximate.
+        // Old versions have these without a modifier; in single precision they are approximate.
         None if words.ty(0) == Some(ScalarType::F64) => Rounding::Nearest,
         None => return None,
     };
@@ -132,14 +133,14 @@ fn rounded(
         (Opcode::Sqrt, 1) => number(0).and_then(Number::sqrt),
         _ => return None,
     };
-    // What is no number is saturated to zero.
+    // A NaN is saturated to zero.
     let Some(exact) = exact else {
         return words.has(SAT).then_some(0);
     };
     let bits = finish(format, exact, rounding, ftz, words.has(SAT))?;
     match words.has(RELU) && bits & format.sign() != 0 {
         false => Some(bits),
-        // Whether -0 is negative is left open.
+        // Whether -0 counts as negative is not defined.
         true => (bits != format.sign()).then_some(0),
     }
 }
@@ -154,7 +155,7 @@ pub(super) fn finish(
 ) -> Option<u128> {
     let mut bits = format.encode(exact, rounding);
     if ftz && format.is_tiny(exact) {
-        // Whether a number that is rounded up to the least normal one counts as subnormal is left open.
+        // Whether a number that is rounded up to the least normal one counts as subnormal is not defined.
         if !format.is_subnormal(bits) && bits & (format.sign() - 1) != 0 {
             return None;
         }
@@ -169,7 +170,7 @@ pub(super) fn finish(
             Rounding::Zero,
         );
         if bits == format.sign() {
-            // The sign of a saturated zero is left open.
+            // The sign of a saturated zero is not defined.
             return None;
         }
         bits = if bits & format.sign() != 0 {

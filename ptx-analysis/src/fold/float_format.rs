@@ -1,9 +1,10 @@
-//! Formats of binary floating point: bits to exact values and back, rounded once.
+//! Binary floating-point formats: from bits to exact values and back, with one rounding.
 
 use super::exact_float::{Magnitude, Number};
-use ptx_isa::{Modifier, ScalarType};
+use super::rounding::{MagnitudeRounding, Rounding, round};
+use ptx_isa::ScalarType;
 
-/// A format: the widths of its exponent and of its fraction, and what its greatest codes are.
+/// A format: the widths of its exponent and of its fraction, and the meaning of its greatest codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Format {
     exponent: u32,
@@ -11,14 +12,14 @@ pub(super) struct Format {
     top: SpecialCodes,
 }
 
-/// What the greatest codes stand for.
+/// The meaning of the greatest codes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum SpecialCodes {
-    /// As in IEEE 754: infinity, and above it no numbers.
+    /// As in IEEE 754: infinity, and NaNs above it.
     Infinity,
-    /// The very greatest is no number.
+    /// The greatest code is a NaN.
     Nan,
-    /// Numbers all.
+    /// All codes are numbers.
     Number,
 }
 
@@ -38,7 +39,7 @@ impl Format {
         })
     }
 
-    /// Those of [`of`](Self::of), and the ones with a sign that are only stored.
+    /// The formats of [`of`](Self::of), and those with a sign that are only stored.
     pub(super) fn stored(ty: ScalarType) -> Option<Self> {
         let (exponent, fraction, top) = match ty {
             ScalarType::E5m2 => (5, 2, SpecialCodes::Infinity),
@@ -55,7 +56,7 @@ impl Format {
         })
     }
 
-    /// Whether all its bits are of numbers.
+    /// Whether all codes are numbers.
     pub(super) fn is_all_numbers(self) -> bool {
         self.top == SpecialCodes::Number
     }
@@ -64,12 +65,12 @@ impl Format {
         (1 << (self.exponent - 1)) - 1
     }
 
-    /// The bit of the sign.
+    /// The sign bit.
     pub(super) fn sign(self) -> u128 {
         1 << (self.exponent + self.fraction)
     }
 
-    /// The least bits above those of the finite numbers: in IEEE 754 those of +∞.
+    /// The least code above those of the finite numbers: in IEEE 754 that of +∞.
     pub(super) fn infinity(self) -> u128 {
         match self.top {
             SpecialCodes::Infinity => ((1 << self.exponent) - 1) << self.fraction,
@@ -78,7 +79,7 @@ impl Format {
         }
     }
 
-    /// Whether the bits are of a number below the normal ones, zero not counted.
+    /// Whether the bits are a subnormal number.
     pub(super) fn is_subnormal(self, bits: u128) -> bool {
         let magnitude = bits & (self.sign() - 1);
         magnitude != 0 && magnitude >> self.fraction == 0
@@ -88,7 +89,7 @@ impl Format {
         bits & (self.sign() - 1) > self.infinity()
     }
 
-    /// The bits with a subnormal number made zero of the same sign.
+    /// The bits, with a subnormal number replaced by zero of the same sign.
     pub(super) fn flush(self, bits: u128) -> u128 {
         if self.is_subnormal(bits) {
             bits & self.sign()
@@ -97,7 +98,7 @@ impl Format {
         }
     }
 
-    /// What bits stand for; `None` for a NaN.
+    /// The value of bits; `None` for a NaN.
     pub(super) fn decode(self, bits: u128) -> Option<Number> {
         let negative = bits & self.sign() != 0;
         let magnitude = bits & (self.sign() - 1);
@@ -120,7 +121,7 @@ impl Format {
         })
     }
 
-    /// The bits nearest to a number in the direction of rounding.
+    /// The bits of a number, rounded.
     pub(super) fn encode(self, number: Number, rounding: Rounding) -> u128 {
         let sign = if number.negative { self.sign() } else { 0 };
         let (mantissa, exponent) = match number.size {
@@ -132,19 +133,20 @@ impl Format {
         let least = 1 - self.bias();
         let biased = top.max(least) + self.bias();
         let unit = top.max(least) - self.fraction as i32;
-        let kept = round(mantissa, unit - exponent, number.negative, rounding);
+        let rounding = rounding.of_magnitude(number.negative);
+        let kept = round(mantissa, unit - exponent, rounding);
         if biased >= 1 << self.exponent {
-            return sign | self.overflow(number.negative, rounding);
+            return sign | self.overflow(rounding);
         }
         // A carry out of the fraction goes on into the exponent.
         let magnitude = (((biased - 1) as u128) << self.fraction) + kept;
         if magnitude >= self.infinity() {
-            return sign | self.overflow(number.negative, rounding);
+            return sign | self.overflow(rounding);
         }
         sign | magnitude
     }
 
-    /// Whether a number that is not zero lies below the normal ones before it is rounded.
+    /// Whether a number that is not zero is below the normal numbers before it is rounded.
     pub(super) fn is_tiny(self, number: Number) -> bool {
         match number.size {
             Magnitude::Infinite | Magnitude::Finite(0, _) => false,
@@ -154,59 +156,7 @@ impl Format {
         }
     }
 
-    fn overflow(self, negative: bool, rounding: Rounding) -> u128 {
-        let away = match rounding {
-            Rounding::Nearest => true,
-            Rounding::Zero => false,
-            Rounding::Down => negative,
-            Rounding::Up => !negative,
-        };
-        self.infinity() - u128::from(!away)
+    fn overflow(self, rounding: MagnitudeRounding) -> u128 {
+        self.infinity() - u128::from(rounding == MagnitudeRounding::Down)
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Rounding {
-    /// To nearest, ties to even.
-    Nearest,
-    Zero,
-    Down,
-    Up,
-}
-
-impl Rounding {
-    /// The direction of a modifier and whether it rounds to an integer.
-    pub(super) fn of(modifier: Modifier) -> Option<(Self, bool)> {
-        Some(match modifier {
-            Modifier::Rn => (Self::Nearest, false),
-            Modifier::Rz => (Self::Zero, false),
-            Modifier::Rm => (Self::Down, false),
-            Modifier::Rp => (Self::Up, false),
-            Modifier::Rni => (Self::Nearest, true),
-            Modifier::Rzi => (Self::Zero, true),
-            Modifier::Rmi => (Self::Down, true),
-            Modifier::Rpi => (Self::Up, true),
-            _ => return None,
-        })
-    }
-}
-
-/// `mantissa` without its lowest `drop` bits (times a power of two if negative), rounded.
-pub(super) fn round(mantissa: u128, drop: i32, negative: bool, rounding: Rounding) -> u128 {
-    if drop <= 0 {
-        return mantissa.checked_shl(drop.unsigned_abs()).unwrap_or(0);
-    }
-    let drop = drop as u32;
-    let kept = mantissa.checked_shr(drop).unwrap_or(0);
-    let lost = mantissa & 1u128.checked_shl(drop).map_or(u128::MAX, |bit| bit - 1);
-    // From 129 on the lost part is less than half of a unit.
-    let half = 1u128.checked_shl(drop - 1).unwrap_or(u128::MAX);
-    let beyond = drop > 128;
-    let up = match rounding {
-        Rounding::Nearest => !beyond && (lost > half || (lost == half && kept & 1 == 1)),
-        Rounding::Zero => false,
-        Rounding::Down => negative && lost != 0,
-        Rounding::Up => !negative && lost != 0,
-    };
-    kept + u128::from(up)
 }

@@ -20,7 +20,7 @@ impl Int {
         })
     }
 
-    /// The value that the lowest bits stand for. 64 bits without a sign fit as well.
+    /// The value of the lowest bits. It holds unsigned values of 64 bits too.
     pub(super) fn value(self, raw: u128) -> i128 {
         let raw = raw & mask(self.bits);
         if self.signed {
@@ -102,7 +102,7 @@ fn one(
         Opcode::Sad => c? + (a - b?).abs(),
         Opcode::Div | Opcode::Rem => {
             let b = b?;
-            // The manual says nothing of a quotient that does not fit.
+            // A quotient that does not fit is not defined.
             if b == 0 || (int.signed && a == int.min() && b == -1) {
                 return None;
             }

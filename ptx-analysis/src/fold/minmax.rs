@@ -1,11 +1,11 @@
-//! The least and the greatest of two or three numbers: sections 9.7.3.11, 9.7.3.12, 9.7.4.7 and 9.7.4.8.
+//! Minimum and maximum of two or three numbers: sections 9.7.3.11, 9.7.3.12, 9.7.4.7 and 9.7.4.8.
 
 use super::float_format::Format;
 use super::modifiers::{FTZ, NAN, Words};
 use core::cmp::Ordering;
 use ptx_isa::{Modifier, Opcode};
 
-/// Without `.NaN` what is no number is passed over; -0 is below +0.
+/// Without `.NaN`, NaNs are ignored; -0 is less than +0.
 pub(super) fn extreme(
     opcode: Opcode,
     words: &Words,
@@ -34,7 +34,7 @@ pub(super) fn extreme(
             bits
         };
         let Some(new) = format.decode(bits) else {
-            // Which bits the canonical NaN has is not said.
+            // The bits of the canonical NaN are not defined.
             if words.has(NAN) {
                 return None;
             }

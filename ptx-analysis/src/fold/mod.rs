@@ -1,6 +1,6 @@
-//! Exact results of instructions whose operands are constants, by the semantics of the manual.
+//! Exact results of instructions whose operands are constants, by the semantics of the PTX ISA manual.
 //!
-//! [`fold`] refuses (`None`) whatever the manual leaves open: division by zero, the bits of a NaN that an instruction
+//! [`fold`] refuses (`None`) whatever the PTX ISA manual leaves undefined: division by zero, the bits of a NaN that an instruction
 //! makes, approximations. Opcodes are named in this folder and nowhere else: what an instruction computes is code.
 
 mod algebra;
@@ -15,6 +15,7 @@ mod minmax;
 mod modifiers;
 mod narrow_float;
 mod partial;
+mod rounding;
 mod simd;
 mod video;
 
@@ -50,7 +51,7 @@ pub struct Folded {
     pub ty: ScalarType,
     /// The second destination: `q` of `setp`, `p` of `lop3`.
     pub second: Option<bool>,
-    /// What goes to the carry register, for instructions that write it.
+    /// The carry flag, for instructions that write it.
     pub carry: Option<bool>,
 }
 
@@ -65,7 +66,7 @@ impl Folded {
     }
 }
 
-/// The result of `operation`, if its form is known and the manual fixes the result to the bit. Constant time.
+/// The result of `operation`, if its form is known and the PTX ISA manual defines the result to the bit. Constant time.
 pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     let Operation {
         opcode,
@@ -76,7 +77,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     } = *operation;
     let instruction = find_instruction(opcode, modifiers)?;
     let free = modifiers.get(instruction.words().len()..)?;
-    // A form that takes these words: what is no PTX is not folded.
+    // Only forms with these modifiers: invalid instructions are not folded.
     instruction
         .forms()
         .iter()

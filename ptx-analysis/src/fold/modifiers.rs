@@ -9,7 +9,7 @@ pub(super) const NAN: u8 = 8;
 pub(super) const CC: u8 = 16;
 pub(super) const SATFINITE: u8 = 32;
 
-/// What stands behind the opcode. Any word without a place here makes the instruction unknown.
+/// The modifiers of an instruction. One that has no field here makes the instruction unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Words {
     types: [Option<ScalarType>; 3],

@@ -1,8 +1,9 @@
 //! Conversions of packed and short formats, saturated to finite numbers or to zero: section 9.7.9.21.
 
 use super::exact_float::{Magnitude, Number};
-use super::float_format::{Format, Rounding};
+use super::float_format::Format;
 use super::modifiers::{RELU, SATFINITE, Words};
+use super::rounding::Rounding;
 use super::{Folded, element, mask};
 use alloc::vec::Vec;
 use core::cmp::Ordering;
@@ -85,7 +86,7 @@ fn one(words: &Words, to: ScalarType, from: ScalarType, raw: u128, mode: Mode) -
     };
     match words.has(RELU) && bits & target.sign() != 0 {
         false => Some(bits),
-        // Whether -0 is negative is left open.
+        // Whether -0 counts as negative is not defined.
         true => (bits != target.sign()).then_some(0),
     }
 }

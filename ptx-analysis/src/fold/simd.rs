@@ -60,7 +60,7 @@ pub(super) fn evaluate(
         let exact = match opcode {
             Opcode::Vadd2 | Opcode::Vadd4 => a + b,
             Opcode::Vsub2 | Opcode::Vsub4 => a - b,
-            // Half of a unit goes away from zero.
+            // Half of a unit is rounded away from zero.
             Opcode::Vavrg2 | Opcode::Vavrg4 => (a + b + i128::from(a + b >= 0)) >> 1,
             Opcode::Vabsdiff2 | Opcode::Vabsdiff4 => (a - b).abs(),
             Opcode::Vmin2 | Opcode::Vmin4 => a.min(b),

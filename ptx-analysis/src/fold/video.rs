@@ -62,7 +62,7 @@ fn source(raw: u128, ty: ScalarType, selector: Option<Selector>) -> Option<i128>
     Some(int(ty, width).value((raw & mask(32)) >> from))
 }
 
-/// Whether a comparison holds; `None` of a word that is none.
+/// Whether a comparison holds; `None` for a modifier that is not a comparison.
 pub(super) fn holds(test: Modifier, order: Ordering) -> Option<bool> {
     Some(match test {
         Modifier::Eq => order.is_eq(),

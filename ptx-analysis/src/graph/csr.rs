@@ -1,21 +1,21 @@
-//! A list of numbers for each node, all in one allocation.
+//! A list of items for each node, all in one allocation (compressed sparse rows).
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// For each of `0..len` a slice of numbers.
+/// For each of `0..len` a slice of items.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Csr {
+pub struct Csr<T = u32> {
     starts: Vec<u32>,
-    items: Vec<u32>,
+    items: Vec<T>,
 }
 
-impl Csr {
+impl<T: Copy> Csr<T> {
     /// Gathers `(row, item)` pairs by row, keeping their order inside a row. Pairs of rows from `len` on are left out.
     /// Linear: a counting sort.
-    pub fn new(len: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+    pub fn new(len: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut starts = vec![0u32; len + 1];
-        let inside = |&(row, _): &(u32, u32)| (row as usize) < len;
+        let inside = |&(row, _): &(u32, T)| (row as usize) < len;
         for (row, _) in pairs.clone().filter(inside) {
             starts[row as usize + 1] += 1;
         }
@@ -23,17 +23,22 @@ impl Csr {
             starts[i + 1] += starts[i];
         }
         let mut next = starts.clone();
-        let mut items = vec![0; starts[len] as usize];
+        let mut items = Vec::new();
         for (row, item) in pairs.filter(inside) {
+            if items.is_empty() {
+                items.resize(starts[len] as usize, item);
+            }
             let slot = &mut next[row as usize];
             items[*slot as usize] = item;
             *slot += 1;
         }
         Self { starts, items }
     }
+}
 
-    /// The numbers of a row; none for a row that does not exist.
-    pub fn row(&self, row: u32) -> &[u32] {
+impl<T> Csr<T> {
+    /// The items of a row; empty for a row that does not exist.
+    pub fn row(&self, row: u32) -> &[T] {
         let row = row as usize;
         match (self.starts.get(row), self.starts.get(row + 1)) {
             (Some(&from), Some(&to)) => &self.items[from as usize..to as usize],

@@ -1,4 +1,4 @@
-//! A graph made from a list of edges.
+//! A graph from a list of edges.
 
 use super::{Csr, Graph};
 use alloc::vec::Vec;
@@ -12,17 +12,52 @@ pub struct Digraph {
     exits: Option<Vec<bool>>,
 }
 
-/// Why a list of edges is no graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why [`Digraph::new`] refuses a list of edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum BadGraph {
     /// The entry is not a node.
     Entry(u32),
-    /// An end of this edge is not a node.
+    /// The source or the target of this edge is not a node.
     Edge(u32, u32),
 }
 
+impl core::fmt::Display for BadGraph {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Entry(entry) => write!(f, "the entry {entry} is not a node of the graph"),
+            Self::Edge(from, to) => {
+                write!(
+                    f,
+                    "an end of the edge from {from} to {to} is not a node of the graph"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for BadGraph {}
+
 impl Digraph {
-    /// The graph with these edges; successors are in the order of the list. The entry of a graph without nodes is 0.
+    /// The graph with the nodes `0..nodes` and these edges, each from its first node to its second. Successors are in the
+    /// order of the list. The entry of a graph without nodes is 0.
+    ///
+    /// # Errors
+    ///
+    /// If the entry or an end of an edge is not below `nodes`.
+    ///
+    /// ```
+    /// use ptx_analysis::graph::{Digraph, Dominators, Loops};
+    /// // A loop: 1 and 2 go round, 3 comes after it.
+    /// let graph = Digraph::new(4, 0, &[(0, 1), (1, 2), (2, 1), (2, 3)])?;
+    /// let dominators = Dominators::new(&graph);
+    /// assert_eq!(dominators.immediate(3), Some(2));
+    /// let loops = Loops::new(&graph, &dominators);
+    /// let (id, info) = loops.iter().next().unwrap();
+    /// assert_eq!((info.header(), loops.body(id)), (1, &[1, 2][..]));
+    /// assert_eq!(loops.preheader(&graph, id), Some(0));
+    /// # Ok::<(), ptx_analysis::graph::BadGraph>(())
+    /// ```
     pub fn new(nodes: u32, entry: u32, edges: &[(u32, u32)]) -> Result<Self, BadGraph> {
         if entry >= nodes && (nodes, entry) != (0, 0) {
             return Err(BadGraph::Entry(entry));
@@ -43,7 +78,8 @@ impl Digraph {
         }
     }
 
-    /// Says from which nodes control leaves, instead of those without successors.
+    /// Sets the nodes from which control leaves, instead of those without successors.
+    #[must_use]
     pub fn with_exits(mut self, exits: &[u32]) -> Self {
         let mut flags = alloc::vec![false; self.forward.len()];
         for &exit in exits {
@@ -57,6 +93,8 @@ impl Digraph {
 }
 
 impl Graph for Digraph {
+    type Node = u32;
+
     fn node_count(&self) -> u32 {
         self.forward.len() as u32
     }

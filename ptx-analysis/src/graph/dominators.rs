@@ -3,25 +3,113 @@
 //! Computed by semi-NCA (Georgiadis): semidominators with path compression, then the nearest common ancestor by a walk
 //! up the tree that is nearly constant in practice. O(E log V) for the first part.
 
-use super::{Csr, DepthFirst, Graph, NONE, some};
+use super::{Csr, DepthFirst, Graph, NONE, Node, Numbered as _, some};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 /// The dominator tree of the nodes that the entry reaches. Other nodes dominate nothing and are dominated by nothing.
 #[derive(Clone, Debug)]
-pub struct Dominators {
+pub struct Dominators<N = u32> {
+    tree: DominatorTree,
+    nodes: PhantomData<fn(N) -> N>,
+}
+
+impl<N: Node> Dominators<N> {
+    /// The dominators of the nodes that the entry of `graph` reaches.
+    pub fn new(graph: &impl Graph<Node = N>) -> Self {
+        Self {
+            tree: DominatorTree::new(graph),
+            nodes: PhantomData,
+        }
+    }
+
+    /// The tree by the numbers of the nodes.
+    pub(crate) fn tree(&self) -> &DominatorTree {
+        &self.tree
+    }
+
+    /// The nearest node that dominates `node` and is not `node`; `None` for the entry and for unreachable nodes.
+    pub fn immediate(&self, node: N) -> Option<N> {
+        self.tree.immediate(node.as_u32()).map(N::from_u32)
+    }
+
+    /// Whether the entry reaches `node`.
+    pub fn is_reachable(&self, node: N) -> bool {
+        self.tree.is_reachable(node.as_u32())
+    }
+
+    /// Whether `a` dominates `b`; every reachable node dominates itself. Constant time.
+    pub fn dominates(&self, a: N, b: N) -> bool {
+        self.tree.dominates(a.as_u32(), b.as_u32())
+    }
+
+    /// Whether `a` dominates `b` and is not `b`.
+    pub fn strictly_dominates(&self, a: N, b: N) -> bool {
+        a != b && self.dominates(a, b)
+    }
+
+    /// `node` and all nodes that dominate it, the nearest first; empty for an unreachable node.
+    pub fn ancestors(&self, node: N) -> Ancestors<'_, N> {
+        Ancestors {
+            up: self.tree.ancestors(node.as_u32()),
+            nodes: PhantomData,
+        }
+    }
+
+    /// The nearest node that dominates both.
+    pub fn nearest_common(&self, a: N, b: N) -> Option<N> {
+        let common = self.tree.nearest_common(a.as_u32(), b.as_u32());
+        common.map(N::from_u32)
+    }
+
+    /// How many nodes dominate `node`, itself not counted.
+    pub fn depth(&self, node: N) -> u32 {
+        self.tree.depth(node.as_u32())
+    }
+
+    /// The reachable nodes, each after its immediate dominator.
+    pub fn order(&self) -> impl ExactSizeIterator<Item = N> + DoubleEndedIterator + Clone {
+        self.tree.order().iter().map(|&n| N::from_u32(n))
+    }
+
+    /// For each node, by its number, those that it dominates immediately. Linear.
+    pub fn children(&self) -> Csr<N> {
+        let order = self.tree.order.iter().skip(1);
+        let edges = order.map(|&n| (self.tree.idom[n as usize], N::from_u32(n)));
+        Csr::new(self.tree.idom.len(), edges)
+    }
+}
+
+/// `node` and the nodes that dominate it: see [`Dominators::ancestors`].
+#[derive(Clone, Debug)]
+pub struct Ancestors<'a, N = u32> {
+    up: TreeAncestors<'a>,
+    nodes: PhantomData<fn(N) -> N>,
+}
+
+impl<N: Node> Iterator for Ancestors<'_, N> {
+    type Item = N;
+
+    fn next(&mut self) -> Option<N> {
+        self.up.next().map(N::from_u32)
+    }
+}
+
+/// A dominator tree by the numbers of the nodes; see [`Dominators`] for what the functions do.
+#[derive(Clone, Debug)]
+pub(crate) struct DominatorTree {
     idom: Vec<u32>,
-    /// The reached nodes, each behind its immediate dominator.
+    /// The reachable nodes, each after its immediate dominator.
     order: Vec<u32>,
-    /// An interval for each node: `a` dominates `b` if the interval of `a` holds the start of that of `b`.
+    /// An interval for each node: `a` dominates `b` if the interval of `a` contains the start of that of `b`.
     start: Vec<u32>,
     end: Vec<u32>,
     depth: Vec<u32>,
 }
 
-impl Dominators {
-    /// Of what the entry of `graph` reaches.
-    pub fn new(graph: &impl Graph) -> Self {
+impl DominatorTree {
+    pub(crate) fn new(graph: &impl Graph) -> Self {
         let search = DepthFirst::new(graph);
         Self::from_numbers(graph, &search)
     }
@@ -35,9 +123,8 @@ impl Dominators {
             .collect();
         let by_number = semi_nca(&parent, |number| {
             graph
-                .predecessors(order[number as usize])
-                .iter()
-                .filter_map(|&p| search.number(p))
+                .pred(order[number as usize])
+                .filter_map(|p| search.number(p))
         });
         let mut idom = vec![NONE; nodes];
         for (number, &node) in order.iter().enumerate().skip(1) {
@@ -70,41 +157,31 @@ impl Dominators {
         }
     }
 
-    /// The nearest node that dominates `node` and is not `node`; `None` for the entry and for nodes not reached.
-    pub fn immediate(&self, node: u32) -> Option<u32> {
+    pub(crate) fn immediate(&self, node: u32) -> Option<u32> {
         self.idom.get(node as usize).copied().and_then(some)
     }
 
-    /// Whether the entry reaches `node`.
-    pub fn is_reachable(&self, node: u32) -> bool {
+    pub(crate) fn is_reachable(&self, node: u32) -> bool {
         self.start
             .get(node as usize)
             .is_some_and(|&start| start != NONE)
     }
 
-    /// Whether `a` dominates `b`; every reached node dominates itself. Constant time.
-    pub fn dominates(&self, a: u32, b: u32) -> bool {
+    pub(crate) fn dominates(&self, a: u32, b: u32) -> bool {
         self.is_reachable(a) && self.is_reachable(b) && {
             let at = self.start[b as usize];
             self.start[a as usize] <= at && at < self.end[a as usize]
         }
     }
 
-    /// Whether `a` dominates `b` and is not `b`.
-    pub fn strictly_dominates(&self, a: u32, b: u32) -> bool {
-        a != b && self.dominates(a, b)
-    }
-
-    /// `node` and all that dominate it, from the nearest on; empty for a node not reached.
-    pub fn ancestors(&self, node: u32) -> Ancestors<'_> {
-        Ancestors {
-            dominators: self,
+    pub(crate) fn ancestors(&self, node: u32) -> TreeAncestors<'_> {
+        TreeAncestors {
+            tree: self,
             next: self.is_reachable(node).then_some(node),
         }
     }
 
-    /// The nearest node that dominates both.
-    pub fn nearest_common(&self, mut a: u32, mut b: u32) -> Option<u32> {
+    pub(crate) fn nearest_common(&self, mut a: u32, mut b: u32) -> Option<u32> {
         if !self.is_reachable(a) || !self.is_reachable(b) {
             return None;
         }
@@ -118,18 +195,15 @@ impl Dominators {
         Some(a)
     }
 
-    /// How many nodes dominate `node`, itself not counted.
-    pub fn depth(&self, node: u32) -> u32 {
+    pub(crate) fn depth(&self, node: u32) -> u32 {
         self.depth.get(node as usize).copied().unwrap_or(0)
     }
 
-    /// The reached nodes, each behind its immediate dominator.
-    pub fn order(&self) -> &[u32] {
+    pub(crate) fn order(&self) -> &[u32] {
         &self.order
     }
 
-    /// For each node those that it dominates immediately. Linear.
-    pub fn children(&self) -> Csr {
+    pub(crate) fn children(&self) -> Csr {
         let edges = self
             .order
             .iter()
@@ -139,19 +213,19 @@ impl Dominators {
     }
 }
 
-/// `node` and what dominates it: see [`Dominators::ancestors`].
+/// A node and the nodes that dominate it, by their numbers.
 #[derive(Clone, Debug)]
-pub struct Ancestors<'a> {
-    dominators: &'a Dominators,
+pub(crate) struct TreeAncestors<'a> {
+    tree: &'a DominatorTree,
     next: Option<u32>,
 }
 
-impl Iterator for Ancestors<'_> {
+impl Iterator for TreeAncestors<'_> {
     type Item = u32;
 
     fn next(&mut self) -> Option<u32> {
         let node = self.next?;
-        self.next = self.dominators.immediate(node);
+        self.next = self.tree.immediate(node);
         Some(node)
     }
 }
@@ -168,7 +242,7 @@ fn semi_nca<I: Iterator<Item = u32>>(parent: &[u32], predecessors: impl Fn(u32) 
     for node in (1..len as u32).rev() {
         let mut least = parent[node as usize];
         for p in predecessors(node) {
-            // Nodes up to `node` are not in the forest yet: they stand for themselves.
+            // Nodes up to `node` are not in the forest yet: each is its own root.
             let candidate = if p <= node {
                 p
             } else {
@@ -189,7 +263,7 @@ fn semi_nca<I: Iterator<Item = u32>>(parent: &[u32], predecessors: impl Fn(u32) 
     idom
 }
 
-/// The node with the least semidominator on the way from `node` up to what is above `limit`; shortens the way.
+/// The node with the least semidominator on the way from `node` up to the node above `limit`; shortens the way.
 fn compress(
     node: u32,
     limit: u32,

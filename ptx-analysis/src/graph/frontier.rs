@@ -1,87 +1,140 @@
 //! Dominance frontiers: where the dominance of a node ends.
 
-use super::{Csr, Dominators, Graph};
-use alloc::collections::BinaryHeap;
+use super::{DominatorTree, Dominators, Graph, Node, Numbered as _};
+use crate::shared_sets::{Iter, SetId, SharedSets, Visited, WordUpdate, push_updates};
 use alloc::vec;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 /// For each node `a` the nodes `b` such that `a` dominates a predecessor of `b` but does not strictly dominate `b`.
 ///
-/// Time and memory are the size of the result, which is quadratic in nests of loops: where only the joins of some
-/// definitions matter, ask [`iterated_frontier`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Frontiers(Csr);
+/// The sets are quadratic in nests of loops, but they share what they have in common: time and memory are
+/// `O((V + E) log V)`. To place phis, use [`IteratedFrontiers`].
+#[derive(Clone, Debug)]
+pub struct Frontiers<N = u32> {
+    sets: SharedSets,
+    of: Vec<SetId>,
+    nodes: PhantomData<fn(N) -> N>,
+}
 
-impl Frontiers {
-    /// The frontiers of the reached nodes of `graph`, whose dominators are `dominators`.
-    pub fn new(graph: &impl Graph, dominators: &Dominators) -> Self {
-        let mut pairs = Vec::new();
-        let mut seen_for = vec![super::NONE; graph.node_count() as usize];
-        for join in (0..graph.node_count()).filter(|&n| dominators.is_reachable(n)) {
-            let stop = dominators.immediate(join);
-            for &from in graph.predecessors(join) {
-                for node in dominators
-                    .ancestors(from)
-                    .take_while(|&node| Some(node) != stop)
-                {
-                    // From here up another predecessor has been before.
-                    if seen_for[node as usize] == join {
-                        break;
-                    }
-                    seen_for[node as usize] = join;
-                    pairs.push((node, join));
-                }
-            }
-        }
-        Self(Csr::new(graph.node_count() as usize, pairs.iter().copied()))
+impl<N: Node> Frontiers<N> {
+    /// The frontiers of the reachable nodes of `graph`, whose dominators are `dominators`.
+    pub fn new(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
+        Self::from_tree(graph, dominators.tree())
     }
 
-    /// The frontier of `node`, ascending; empty for a node not reached.
-    pub fn of(&self, node: u32) -> &[u32] {
-        self.0.row(node)
+    /// The same for a graph with other node ids.
+    pub(crate) fn from_tree(graph: &impl Graph, dominators: &DominatorTree) -> Self {
+        let count = graph.node_count();
+        let mut sets = SharedSets::new(count);
+        let mut of = vec![SetId::EMPTY; count as usize];
+        let children = dominators.children();
+        let mut updates: Vec<WordUpdate> = Vec::new();
+        let mut joins: Vec<u32> = Vec::new();
+        // Children come before their parents: what they do not dominate, less what the parent does.
+        for &node in dominators.order().iter().rev() {
+            let children = children.row(node);
+            let mut frontier = SetId::EMPTY;
+            for &child in children {
+                frontier = sets.union(frontier, of[child as usize]);
+            }
+            let ends = |to: &u32| dominators.immediate(*to) != Some(node);
+            joins.clear();
+            joins.extend(graph.succ(node).filter(ends));
+            updates.clear();
+            push_updates(&mut updates, &joins, children);
+            of[node as usize] = sets.update(frontier, &updates);
+        }
+        Self {
+            sets,
+            of,
+            nodes: PhantomData,
+        }
+    }
+
+    /// The frontier of `node`, ascending; empty for an unreachable node.
+    pub fn of(&self, node: N) -> Frontier<'_, N> {
+        Frontier {
+            numbers: self.sets.iter(self.set(node.as_u32())),
+            nodes: PhantomData,
+        }
+    }
+
+    /// Whether `join` is in the frontier of `node`. Logarithmic.
+    pub fn contains(&self, node: N, join: N) -> bool {
+        let frontier = self.set(node.as_u32());
+        self.sets.contains(frontier, join.as_u32())
+    }
+
+    fn set(&self, node: u32) -> SetId {
+        self.of.get(node as usize).copied().unwrap_or(SetId::EMPTY)
     }
 }
 
-/// The frontier of a set of nodes, of that set with its frontier, and so on: where definitions in `nodes` need merges.
+/// The nodes of a frontier; see [`Frontiers::of`].
+#[derive(Clone, Debug)]
+pub struct Frontier<'a, N = u32> {
+    numbers: Iter<'a>,
+    nodes: PhantomData<fn(N) -> N>,
+}
+
+impl<N: Node> Iterator for Frontier<'_, N> {
+    type Item = N;
+
+    fn next(&mut self) -> Option<N> {
+        self.numbers.next().map(N::from_u32)
+    }
+}
+
+/// Iterated dominance frontiers: the frontier of a set of nodes, of that set with its frontier, and so on. This is where
+/// definitions in those nodes need phis.
 ///
-/// Ascending. One walk over the dominator tree from the deepest nodes up (Sreedhar and Gao): O(E + V log V) however
-/// large the frontiers of single nodes are.
-pub fn iterated_frontier(
-    graph: &impl Graph,
-    dominators: &Dominators,
-    children: &Csr,
-    nodes: &[u32],
-) -> Vec<u32> {
-    let count = graph.node_count() as usize;
-    let (mut queued, mut walked) = (vec![false; count], vec![false; count]);
-    let mut found = vec![false; count];
-    let mut queue = BinaryHeap::new();
-    for &node in nodes.iter().filter(|&&n| dominators.is_reachable(n)) {
-        if !core::mem::replace(&mut queued[node as usize], true) {
-            queue.push((dominators.depth(node), node));
+/// A query costs `O(k log V)` for `k` nodes that are found or rejected, as parts of frontiers that were already visited
+/// are skipped. The value may be used for any number of queries.
+#[derive(Clone, Debug)]
+pub struct IteratedFrontiers<'a, N = u32> {
+    frontiers: &'a Frontiers<N>,
+    visited: Visited,
+    /// The last query in which each node was found, rejected or given.
+    seen: Vec<u32>,
+    query: u32,
+    work: Vec<u32>,
+}
+
+impl<'a, N: Node> IteratedFrontiers<'a, N> {
+    /// Prepares queries.
+    pub fn new(frontiers: &'a Frontiers<N>) -> Self {
+        Self {
+            frontiers,
+            visited: Visited::new(&frontiers.sets),
+            seen: vec![0; frontiers.of.len()],
+            query: 0,
+            work: Vec::new(),
         }
     }
-    let mut stack = Vec::new();
-    while let Some((depth, root)) = queue.pop() {
-        walked[root as usize] = true;
-        stack.push(root);
-        while let Some(node) = stack.pop() {
-            for &to in graph.successors(node) {
-                // Deeper targets are dominated by the root; they end no dominance of it.
-                if dominators.immediate(to) == Some(node) || dominators.depth(to) > depth {
+
+    /// The iterated frontier of `nodes`, ascending.
+    ///
+    /// `keep` is asked once about each candidate; a rejected one is left out, and its own frontier is not followed.
+    pub fn of(&mut self, nodes: &[N], mut keep: impl FnMut(N) -> bool) -> Vec<N> {
+        self.query += 1;
+        self.visited.clear();
+        let mut found = Vec::new();
+        self.work.extend(nodes.iter().map(|n| n.as_u32()));
+        while let Some(node) = self.work.pop() {
+            let set = self.frontiers.set(node);
+            for join in self.frontiers.sets.iter_unvisited(set, &mut self.visited) {
+                let Some(seen) = self.seen.get_mut(join as usize) else {
                     continue;
-                }
-                found[to as usize] = true;
-                if !core::mem::replace(&mut queued[to as usize], true) {
-                    queue.push((dominators.depth(to), to));
-                }
-            }
-            for &child in children.row(node) {
-                if !core::mem::replace(&mut walked[child as usize], true) {
-                    stack.push(child);
+                };
+                let node = N::from_u32(join);
+                if core::mem::replace(seen, self.query) != self.query && keep(node) {
+                    found.push(node);
+                    self.work.push(join);
                 }
             }
         }
+        found.sort_unstable();
+        found
     }
-    (0..count as u32).filter(|&n| found[n as usize]).collect()
 }

@@ -1,77 +1,127 @@
-//! The loop nest.
-//!
-//! Defined by strongly connected components of what the entry reaches: each that has an edge inside is a loop; its header
-//! is its first node in reverse post-order; the loops inside it are those of the component without the edges into its
-//! header. Where control enters every loop at its header only, these are the natural loops, those of one header taken
-//! together. An irreducible loop has one header all the same, the first that the depth-first search met.
-//!
-//! Found from the innermost loop outwards with union-find (Tarjan, Havlak, with Ramalingam's treatment of edges into the
-//! middle of a loop): nearly linear, also in irreducible graphs.
+//! Loops.
 
-use super::{Csr, DepthFirst, Dominators, Graph, NONE, some};
+use super::loop_headers::{Headers, nest_headers};
+use super::natural_loops::natural_headers;
+use super::{DepthFirst, Dominators, Graph, NONE, Node, Numbered as _, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// A loop of a [`Loops`]. An outer loop has a lower number than those inside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LoopId(pub u32);
+pub struct LoopId(u32);
 
-/// What is known of a loop.
+impl LoopId {
+    /// The id of position `index`.
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The position of the id.
+    pub const fn as_u32(self) -> u32 {
+        self.0
+    }
+}
+
+/// Where control may enter a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LoopKind {
+    /// Only at the header, which dominates all nodes of the loop.
+    Natural,
+    /// Also at other nodes.
+    Irreducible,
+}
+
+/// A loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loop {
-    /// The node that stands for the loop: in a reducible loop the only one entered from outside.
-    pub header: u32,
-    /// The loop around this one.
-    pub parent: Option<LoopId>,
-    /// 1 for a loop in no other.
-    pub depth: u32,
-    /// Whether control enters elsewhere than at the header.
-    pub irreducible: bool,
+pub struct Loop<N = u32> {
+    header: N,
+    parent: Option<LoopId>,
+    depth: u32,
+    kind: LoopKind,
     from: u32,
     to: u32,
 }
 
-/// All loops that the entry reaches.
-#[derive(Clone, Debug)]
-pub struct Loops {
-    loops: Vec<Loop>,
-    innermost: Vec<u32>,
-    /// The nodes inside loops, such that each loop is a range with its header first.
-    bodies: Vec<u32>,
-}
-
-impl Loops {
-    /// The loops of `graph`, whose dominators are `dominators`.
-    pub fn new(graph: &impl Graph, dominators: &Dominators) -> Self {
-        let search = DepthFirst::new(graph);
-        let header = headers(graph, &search);
-        Self::from_headers(graph, dominators, &search, &header)
+impl<N: Node> Loop<N> {
+    /// The header: of a natural loop the only node that is entered from outside, of an irreducible loop the node that
+    /// comes first in reverse post-order.
+    pub fn header(&self) -> N {
+        self.header
     }
 
-    fn from_headers(
-        graph: &impl Graph,
-        dominators: &Dominators,
-        search: &DepthFirst,
-        headers: &Headers,
-    ) -> Self {
-        let nodes = graph.node_count() as usize;
+    /// The innermost loop around this one.
+    pub fn parent(&self) -> Option<LoopId> {
+        self.parent
+    }
+
+    /// The number of loops that contain the header: 1 for an outermost loop.
+    pub fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    /// Where control may enter.
+    pub fn kind(&self) -> LoopKind {
+        self.kind
+    }
+}
+
+/// The loops that the entry of a graph reaches, with their bodies, exits and preheaders. Two loops are disjoint, or one
+/// contains the other.
+///
+/// There are two ways to see the loops of a graph; they agree where the graph [is reducible](is_reducible).
+/// [`Loops::natural`] has natural loops only, as compilers use them; [`Loops::new`] has irreducible loops too.
+#[derive(Clone, Debug)]
+pub struct Loops<N = u32> {
+    loops: Vec<Loop<N>>,
+    innermost: Vec<u32>,
+    /// The nodes inside loops, such that each loop is a range with its header first.
+    bodies: Vec<N>,
+    /// The position of each node in `bodies`.
+    position: Vec<u32>,
+}
+
+impl<N: Node> Loops<N> {
+    /// The nest of strongly connected components. Each component with an edge inside is a loop, whose header is its first
+    /// node in reverse post-order; the loops inside it are those of the component without the edges to its header.
+    pub fn new(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
+        let search = DepthFirst::new(graph);
+        let mut nest = Self::from_headers(&search, &nest_headers(graph, &search));
+        let dominators = dominators.tree();
+        for info in &mut nest.loops {
+            let header = info.header.as_u32();
+            let enters = |p| search.is_ancestor(header, p) && !dominators.dominates(header, p);
+            if graph.pred(header).any(enters) {
+                info.kind = LoopKind::Irreducible;
+            }
+        }
+        nest
+    }
+
+    /// The natural loops. The header of a loop dominates the source of an edge to it; the loop is the header and all nodes
+    /// from which control reaches such a source without passing the header. What is entered at several nodes is not a
+    /// natural loop.
+    pub fn natural(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
+        let search = DepthFirst::new(graph);
+        Self::from_headers(&search, &natural_headers(graph, dominators.tree()))
+    }
+
+    /// The loops with these headers, all called natural.
+    fn from_headers(search: &DepthFirst, headers: &Headers) -> Self {
+        let nodes = headers.is_header.len();
         let mut id_of = vec![NONE; nodes];
         let mut innermost = vec![NONE; nodes];
-        let mut loops: Vec<Loop> = Vec::new();
-        // Headers come before what is inside their loops.
+        let mut loops: Vec<Loop<N>> = Vec::new();
+        // Headers come before the other nodes of their loops.
         for &node in search.preorder() {
             let at = node as usize;
             let around = some(headers.around[at]).map(|header| id_of[header as usize]);
             if headers.is_header[at] {
                 id_of[at] = loops.len() as u32;
                 loops.push(Loop {
-                    header: node,
+                    header: N::from_u32(node),
                     parent: around.map(LoopId),
                     depth: 1 + around.map_or(0, |id| loops[id as usize].depth),
-                    irreducible: graph
-                        .predecessors(node)
-                        .iter()
-                        .any(|&p| search.is_ancestor(node, p) && !dominators.dominates(node, p)),
+                    kind: LoopKind::Natural,
                     from: 0,
                     to: 0,
                 });
@@ -84,6 +134,7 @@ impl Loops {
             loops,
             innermost,
             bodies: Vec::new(),
+            position: vec![NONE; nodes],
         };
         nest.lay_out(search);
         nest
@@ -100,177 +151,137 @@ impl Loops {
                 size[up as usize] += size[id];
             }
         }
-        let mut end = 0;
+        // The next free position in each loop; its header has the first.
         let mut free: Vec<u32> = Vec::with_capacity(self.loops.len());
+        let mut end = 0;
         for (info, &size) in self.loops.iter_mut().zip(&size) {
-            let place = match info.parent {
+            let next = match info.parent {
                 Some(LoopId(up)) => &mut free[up as usize],
                 None => &mut end,
             };
-            let from = *place;
-            *place += size;
+            let from = *next;
+            *next += size;
             (info.from, info.to) = (from, from + size);
             free.push(from + 1);
         }
-        self.bodies = vec![0; end as usize];
+        let bodies = search.preorder().first().map(|&n| N::from_u32(n));
+        self.bodies = bodies.map_or_else(Vec::new, |fill| vec![fill; end as usize]);
         for &node in search.preorder() {
             let Some(id) = some(self.innermost[node as usize]) else {
                 continue;
             };
             let info = &self.loops[id as usize];
-            if info.header == node {
-                self.bodies[info.from as usize] = node;
+            let at = if info.header.as_u32() == node {
+                info.from
             } else {
-                self.bodies[free[id as usize] as usize] = node;
-                free[id as usize] += 1;
-            }
+                let next = &mut free[id as usize];
+                *next += 1;
+                *next - 1
+            };
+            self.bodies[at as usize] = N::from_u32(node);
+            self.position[node as usize] = at;
         }
     }
 
-    /// All loops, outer ones before inner ones; a [`LoopId`] is the position.
-    pub fn all(&self) -> &[Loop] {
-        &self.loops
+    /// The number of loops.
+    pub fn len(&self) -> usize {
+        self.loops.len()
     }
 
-    /// What is known of a loop of this nest.
-    pub fn get(&self, id: LoopId) -> Option<&Loop> {
+    /// Whether there are no loops.
+    pub fn is_empty(&self) -> bool {
+        self.loops.is_empty()
+    }
+
+    /// Every loop, outer ones before inner ones.
+    pub fn iter(
+        &self,
+    ) -> impl ExactSizeIterator<Item = (LoopId, &Loop<N>)> + DoubleEndedIterator + Clone {
+        let loops = self.loops.iter().enumerate();
+        loops.map(|(id, info)| (LoopId(id as u32), info))
+    }
+
+    /// A loop; `None` if it is not one of these.
+    pub fn get(&self, id: LoopId) -> Option<&Loop<N>> {
         self.loops.get(id.0 as usize)
     }
 
-    /// The nodes of a loop and of those inside it, the header first.
-    pub fn body(&self, id: LoopId) -> &[u32] {
-        self.get(id)
-            .map_or(&[], |l| &self.bodies[l.from as usize..l.to as usize])
+    /// The nodes of a loop and of the loops inside it, the header first.
+    pub fn body(&self, id: LoopId) -> &[N] {
+        let range = self.get(id).map(|l| l.from as usize..l.to as usize);
+        let body = range.and_then(|range| self.bodies.get(range));
+        body.unwrap_or_default()
     }
 
-    /// The innermost loop that holds `node`.
-    pub fn innermost(&self, node: u32) -> Option<LoopId> {
-        self.innermost
-            .get(node as usize)
-            .copied()
-            .and_then(some)
-            .map(LoopId)
+    /// Whether a loop contains `node`. Constant time.
+    pub fn contains(&self, id: LoopId, node: N) -> bool {
+        let position = self.position.get(node.as_u32() as usize).copied();
+        let inside = |l: &Loop<N>| position.is_some_and(|at| (l.from..l.to).contains(&at));
+        self.get(id).is_some_and(inside)
     }
 
-    /// The header of the innermost loop that holds `node`.
-    pub fn header(&self, node: u32) -> Option<u32> {
-        self.innermost(node)
-            .and_then(|id| self.get(id))
-            .map(|l| l.header)
+    /// The innermost loop that contains `node`.
+    pub fn innermost(&self, node: N) -> Option<LoopId> {
+        let id = self.innermost.get(node.as_u32() as usize).copied();
+        id.and_then(some).map(LoopId)
     }
 
-    /// How many loops hold `node`.
-    pub fn depth(&self, node: u32) -> u32 {
-        self.innermost(node)
-            .and_then(|id| self.get(id))
-            .map_or(0, |l| l.depth)
+    /// The header of the innermost loop that contains `node`; a header is in its own loop.
+    pub fn header(&self, node: N) -> Option<N> {
+        let id = self.innermost(node)?;
+        self.get(id).map(|l| l.header)
+    }
+
+    /// The number of loops that contain `node`.
+    pub fn depth(&self, node: N) -> u32 {
+        let id = self.innermost(node);
+        id.and_then(|id| self.get(id)).map_or(0, |l| l.depth)
+    }
+
+    /// The edges out of a loop, each as its source inside and its target outside.
+    pub fn exits<'a>(
+        &'a self,
+        graph: &'a impl Graph<Node = N>,
+        id: LoopId,
+    ) -> impl Iterator<Item = (N, N)> + 'a {
+        let body = self.body(id).iter();
+        body.flat_map(move |&from| {
+            let targets = graph.successors(from).iter();
+            let outside = targets.filter(move |&&to| !self.contains(id, to));
+            outside.map(move |&to| (from, to))
+        })
+    }
+
+    /// The nodes of a loop with an edge to its header.
+    pub fn latches<'a>(
+        &'a self,
+        graph: &'a impl Graph<Node = N>,
+        id: LoopId,
+    ) -> impl Iterator<Item = N> + 'a {
+        let header = self.get(id).map(|l| l.header);
+        let before = header.map_or(&[][..], |h| graph.predecessors(h)).iter();
+        before.copied().filter(move |&p| self.contains(id, p))
+    }
+
+    /// The preheader of a natural loop: the only predecessor of the header outside of the loop, if it has no other
+    /// successor. What is computed at its end is computed once before the loop. `None` if there is no such node.
+    pub fn preheader(&self, graph: &impl Graph<Node = N>, id: LoopId) -> Option<N> {
+        let info = self.get(id).filter(|l| l.kind == LoopKind::Natural)?;
+        let before = graph.predecessors(info.header).iter();
+        let mut outside = before.copied().filter(|&p| !self.contains(id, p));
+        let node = outside.next()?;
+        let only = outside.next().is_none() && graph.successors(node).len() == 1;
+        (only && !graph.exits(node)).then_some(node)
     }
 }
 
-/// Whether every retreating edge of a depth-first search leads to a node that dominates its source. Then so it is in
-/// every search: the graph is reducible.
-pub fn is_reducible(graph: &impl Graph, dominators: &Dominators) -> bool {
+/// Whether every retreating edge of a depth-first search leads to a node that dominates its source. This holds for all
+/// searches or for none.
+pub fn is_reducible<N: Node>(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> bool {
     let search = DepthFirst::new(graph);
+    let dominators = dominators.tree();
     search.preorder().iter().all(|&from| {
-        let retreating = |to: u32| search.is_ancestor(to, from);
-        graph
-            .successors(from)
-            .iter()
-            .all(|&to| !retreating(to) || dominators.dominates(to, from))
+        let mut retreating = graph.succ(from).filter(|&to| search.is_ancestor(to, from));
+        retreating.all(|to| dominators.dominates(to, from))
     })
-}
-
-struct Headers {
-    is_header: Vec<bool>,
-    /// The header of the innermost loop around a node; around its own loop for a header.
-    around: Vec<u32>,
-}
-
-fn headers(graph: &impl Graph, search: &DepthFirst) -> Headers {
-    let nodes = graph.node_count() as usize;
-    let mut is_header = vec![false; nodes];
-    let mut around = vec![NONE; nodes];
-    let joining = edges_by_meeting(graph, search);
-    let mut set = Sets::new(nodes);
-    // Of each loop found so far (or node in none) the places that lead to it, as chains in one vector.
-    let mut first = vec![NONE; nodes];
-    let mut chain: Vec<(u32, u32)> = Vec::new();
-    let mut work = Vec::new();
-    for &node in search.preorder().iter().rev() {
-        // Edges whose ends have `node` as nearest common ancestor: no loop below it could have used them.
-        for edge in joining.row(node).chunks_exact(2) {
-            let to = set.find(edge[1]) as usize;
-            chain.push((edge[0], first[to]));
-            first[to] = chain.len() as u32 - 1;
-        }
-        for &from in graph
-            .predecessors(node)
-            .iter()
-            .filter(|&&p| search.is_ancestor(node, p))
-        {
-            is_header[node as usize] = true;
-            enter(&mut around, set.find(from), node, &mut work);
-        }
-        while let Some(inside) = work.pop() {
-            let mut link = first[inside as usize];
-            while let Some(&(from, next)) = chain.get(link as usize) {
-                enter(&mut around, set.find(from), node, &mut work);
-                link = next;
-            }
-            set.join(inside, node);
-        }
-    }
-    Headers { is_header, around }
-}
-
-/// Takes a loop or node into the loop of `header`, once.
-fn enter(around: &mut [u32], inside: u32, header: u32, work: &mut Vec<u32>) {
-    if inside != header && around[inside as usize] == NONE {
-        around[inside as usize] = header;
-        work.push(inside);
-    }
-}
-
-/// For each node the edges, but for retreating ones, whose ends have it as nearest common ancestor in the depth-first
-/// tree; flattened to pairs. Tarjan's offline method: nodes are joined to their parents when they are done.
-fn edges_by_meeting(graph: &impl Graph, search: &DepthFirst) -> Csr {
-    let mut set = Sets::new(graph.node_count() as usize);
-    let mut found = Vec::new();
-    for &from in search.postorder() {
-        for &to in graph
-            .successors(from)
-            .iter()
-            .filter(|&&to| !search.is_ancestor(to, from))
-        {
-            let meeting = set.find(to);
-            found.push((meeting, from));
-            found.push((meeting, to));
-        }
-        if let Some(up) = search.parent(from) {
-            set.join(from, up);
-        }
-    }
-    Csr::new(graph.node_count() as usize, found.iter().copied())
-}
-
-/// Disjoint sets, each named by its highest node; finding shortens the way.
-struct Sets(Vec<u32>);
-
-impl Sets {
-    fn new(len: usize) -> Self {
-        Self((0..len as u32).collect())
-    }
-
-    fn find(&mut self, mut node: u32) -> u32 {
-        while self.0[node as usize] != node {
-            let up = self.0[node as usize];
-            self.0[node as usize] = self.0[up as usize];
-            node = up;
-        }
-        node
-    }
-
-    fn join(&mut self, below: u32, above: u32) {
-        self.0[below as usize] = above;
-    }
 }

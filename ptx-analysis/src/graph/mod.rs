@@ -8,7 +8,9 @@ mod csr;
 mod digraph;
 mod dominators;
 mod frontier;
+mod loop_headers;
 mod loops;
+mod natural_loops;
 mod order;
 #[cfg(feature = "petgraph")]
 mod petgraph;
@@ -18,50 +20,103 @@ mod scc;
 pub use control::{ControlDependence, Dependents};
 pub use csr::Csr;
 pub use digraph::{BadGraph, Digraph};
+pub(crate) use dominators::DominatorTree;
 pub use dominators::{Ancestors, Dominators};
-pub use frontier::{Frontiers, iterated_frontier};
-pub use loops::{Loop, LoopId, Loops, is_reducible};
-pub use order::{DepthFirst, ReversePostOrder};
+pub use frontier::{Frontier, Frontiers, IteratedFrontiers};
+pub use loops::{Loop, LoopId, LoopKind, Loops, is_reducible};
+pub(crate) use order::DepthFirst;
+pub use order::ReversePostOrder;
 #[cfg(feature = "petgraph")]
 pub use petgraph::{Petgraph, Seen};
 pub use post::PostDominators;
-pub use scc::Components;
+pub use scc::{ComponentId, Components};
 
-/// A directed graph whose nodes are `0..node_count`. Parallel edges and self loops are allowed.
-pub trait Graph {
-    /// How many nodes there are.
-    fn node_count(&self) -> u32;
-    /// Where control enters. Meaningless in a graph without nodes.
-    fn entry(&self) -> u32;
-    /// Where the edges of `node` lead; empty for a node that does not exist.
-    fn successors(&self, node: u32) -> &[u32];
-    /// Where the edges into `node` come from; as often as `node` occurs among their successors.
-    fn predecessors(&self, node: u32) -> &[u32];
-    /// Whether control may leave the graph from `node`. A node that exits may have successors too (a guarded exit).
-    fn exits(&self, node: u32) -> bool {
-        self.successors(node).is_empty()
+/// The id of a node: a dense number.
+pub trait Node: Copy + Ord + core::hash::Hash + core::fmt::Debug {
+    /// The node with this number.
+    fn from_u32(number: u32) -> Self;
+    /// The number of the node.
+    fn as_u32(self) -> u32;
+}
+
+impl Node for u32 {
+    fn from_u32(number: u32) -> Self {
+        number
+    }
+    fn as_u32(self) -> u32 {
+        self
     }
 }
 
-impl<G: Graph + ?Sized> Graph for &G {
+/// A directed graph whose nodes have the numbers `0..node_count`. Parallel edges and self loops are allowed.
+pub trait Graph {
+    /// The ids of the nodes.
+    type Node: Node;
+
+    /// How many nodes there are.
+    fn node_count(&self) -> u32;
+    /// Where control enters. Meaningless in a graph without nodes.
+    fn entry(&self) -> Self::Node;
+    /// The targets of the edges out of `node`; empty for a node that does not exist.
+    fn successors(&self, node: Self::Node) -> &[Self::Node];
+    /// The sources of the edges into `node`, once for each edge.
+    fn predecessors(&self, node: Self::Node) -> &[Self::Node];
+    /// Whether control may leave the graph from `node`. A node that exits may have successors too (a guarded exit).
+    fn exits(&self, node: Self::Node) -> bool {
+        self.successors(node).is_empty()
+    }
+    /// Every node, in the order of the numbers.
+    fn nodes(&self) -> impl ExactSizeIterator<Item = Self::Node> + DoubleEndedIterator + Clone {
+        (0..self.node_count()).map(Self::Node::from_u32)
+    }
+}
+
+impl<G: Graph> Graph for &G {
+    type Node = G::Node;
+
     fn node_count(&self) -> u32 {
         (**self).node_count()
     }
-    fn entry(&self) -> u32 {
+    fn entry(&self) -> Self::Node {
         (**self).entry()
     }
-    fn successors(&self, node: u32) -> &[u32] {
+    fn successors(&self, node: Self::Node) -> &[Self::Node] {
         (**self).successors(node)
     }
-    fn predecessors(&self, node: u32) -> &[u32] {
+    fn predecessors(&self, node: Self::Node) -> &[Self::Node] {
         (**self).predecessors(node)
     }
-    fn exits(&self, node: u32) -> bool {
+    fn exits(&self, node: Self::Node) -> bool {
         (**self).exits(node)
     }
 }
 
-/// No node: what dense tables of nodes hold where there is none.
+/// The edges of a graph by the numbers of the nodes, for algorithms that keep arrays.
+pub(crate) trait Numbered: Graph {
+    /// The number of the entry.
+    fn root(&self) -> u32 {
+        self.entry().as_u32()
+    }
+    /// The numbers of the successors.
+    fn succ(&self, node: u32) -> impl ExactSizeIterator<Item = u32> + Clone {
+        let nodes = self.successors(Self::Node::from_u32(node)).iter();
+        nodes.map(|n| n.as_u32())
+    }
+    /// The number of a successor.
+    fn succ_at(&self, node: u32, index: usize) -> Option<u32> {
+        let nodes = self.successors(Self::Node::from_u32(node));
+        nodes.get(index).map(|n| n.as_u32())
+    }
+    /// The numbers of the predecessors.
+    fn pred(&self, node: u32) -> impl ExactSizeIterator<Item = u32> + Clone {
+        let nodes = self.predecessors(Self::Node::from_u32(node)).iter();
+        nodes.map(|n| n.as_u32())
+    }
+}
+
+impl<G: Graph> Numbered for G {}
+
+/// The entry of a dense table of nodes that has no node.
 const NONE: u32 = u32::MAX;
 
 fn some(node: u32) -> Option<u32> {

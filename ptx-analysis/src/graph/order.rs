@@ -1,32 +1,32 @@
 //! Depth-first search and the orders it gives.
 
-use super::{Graph, NONE, some};
+use super::{Graph, NONE, Node, Numbered as _, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// A depth-first search from the entry, taking successors in their order. Linear.
 #[derive(Clone, Debug)]
-pub struct DepthFirst {
+pub(crate) struct DepthFirst {
     preorder: Vec<u32>,
     postorder: Vec<u32>,
     parent: Vec<u32>,
-    /// Position in `preorder`.
+    /// The position in `preorder`.
     number: Vec<u32>,
     /// The highest number in the node's subtree.
     last: Vec<u32>,
 }
 
 impl DepthFirst {
-    /// Searches what the entry reaches.
-    pub fn new(graph: &impl Graph) -> Self {
-        Self::from_roots(graph, core::iter::once(graph.entry()))
+    /// Searches the nodes that the entry reaches.
+    pub(crate) fn new(graph: &impl Graph) -> Self {
+        Self::from_roots(graph, core::iter::once(graph.root()))
     }
 
     /// Searches from the entry, then from each node not seen yet, in ascending order: every node is reached.
-    pub fn whole(graph: &impl Graph) -> Self {
+    pub(crate) fn whole(graph: &impl Graph) -> Self {
         Self::from_roots(
             graph,
-            core::iter::once(graph.entry()).chain(0..graph.node_count()),
+            core::iter::once(graph.root()).chain(0..graph.node_count()),
         )
     }
 
@@ -47,7 +47,7 @@ impl DepthFirst {
             }
             while let Some((node, done)) = stack.last_mut() {
                 let node = *node;
-                if let Some(&next) = graph.successors(node).get(*done as usize) {
+                if let Some(next) = graph.succ_at(node, *done as usize) {
                     *done += 1;
                     if dfs.number[next as usize] == NONE {
                         dfs.parent[next as usize] = node;
@@ -70,32 +70,27 @@ impl DepthFirst {
     }
 
     /// The nodes reached, in the order of discovery.
-    pub fn preorder(&self) -> &[u32] {
+    pub(crate) fn preorder(&self) -> &[u32] {
         &self.preorder
     }
 
-    /// The nodes reached, each behind all that was discovered from it.
-    pub fn postorder(&self) -> &[u32] {
+    /// The nodes reached, each after all that was discovered from it.
+    pub(crate) fn postorder(&self) -> &[u32] {
         &self.postorder
     }
 
-    /// From where `node` was discovered.
-    pub fn parent(&self, node: u32) -> Option<u32> {
+    /// The node from which `node` was discovered.
+    pub(crate) fn parent(&self, node: u32) -> Option<u32> {
         self.parent.get(node as usize).copied().and_then(some)
     }
 
-    /// The position of `node` in [`DepthFirst::preorder`]; `None` where the search did not get.
-    pub fn number(&self, node: u32) -> Option<u32> {
+    /// The position of `node` in [`DepthFirst::preorder`]; `None` for a node not reached.
+    pub(crate) fn number(&self, node: u32) -> Option<u32> {
         self.number.get(node as usize).copied().and_then(some)
     }
 
-    /// Whether the search reached `node`.
-    pub fn is_reachable(&self, node: u32) -> bool {
-        self.number(node).is_some()
-    }
-
     /// Whether `below` is `above` or was discovered from it, directly or not.
-    pub fn is_ancestor(&self, above: u32, below: u32) -> bool {
+    pub(crate) fn is_ancestor(&self, above: u32, below: u32) -> bool {
         match (self.number(above), self.number(below)) {
             (Some(from), Some(number)) => from <= number && number <= self.last[above as usize],
             _ => false,
@@ -103,41 +98,48 @@ impl DepthFirst {
     }
 }
 
-/// The nodes that the entry reaches, each before its successors but for retreating edges. Linear.
+/// The nodes that the entry reaches, each before its successors except along retreating edges. Linear.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReversePostOrder {
-    order: Vec<u32>,
+pub struct ReversePostOrder<N = u32> {
+    order: Vec<N>,
     position: Vec<u32>,
 }
 
-impl ReversePostOrder {
+impl<N: Node> ReversePostOrder<N> {
     /// The order of what the entry reaches.
-    pub fn new(graph: &impl Graph) -> Self {
-        Self::from_search(graph, DepthFirst::new(graph))
+    pub fn new(graph: &impl Graph<Node = N>) -> Self {
+        Self::from_search(graph, &DepthFirst::new(graph))
     }
 
-    /// The order of all nodes, those that the entry does not reach among them: see [`DepthFirst::whole`].
-    pub fn whole(graph: &impl Graph) -> Self {
-        Self::from_search(graph, DepthFirst::whole(graph))
+    /// The order of all nodes: after those that the entry reaches, searches start at each node not seen yet, in ascending
+    /// order.
+    pub fn whole(graph: &impl Graph<Node = N>) -> Self {
+        Self::from_search(graph, &DepthFirst::whole(graph))
     }
 
-    fn from_search(graph: &impl Graph, search: DepthFirst) -> Self {
-        let mut order = search.postorder;
-        order.reverse();
+    fn from_search(graph: &impl Graph<Node = N>, search: &DepthFirst) -> Self {
         let mut position = vec![NONE; graph.node_count() as usize];
-        for (i, &node) in order.iter().enumerate() {
-            position[node as usize] = i as u32;
+        for (at, &node) in (0u32..).zip(search.postorder.iter().rev()) {
+            position[node as usize] = at;
         }
-        Self { order, position }
+        let order = search.postorder.iter().rev();
+        Self {
+            order: order.map(|&n| N::from_u32(n)).collect(),
+            position,
+        }
     }
 
     /// The nodes in order.
-    pub fn order(&self) -> &[u32] {
+    pub fn order(&self) -> &[N] {
         &self.order
     }
 
-    /// Where `node` stands in the order; `None` for a node outside.
-    pub fn position(&self, node: u32) -> Option<u32> {
+    /// The position of `node` in the order; `None` for a node that is not in it.
+    pub fn position(&self, node: N) -> Option<u32> {
+        self.position_of(node.as_u32())
+    }
+
+    pub(crate) fn position_of(&self, node: u32) -> Option<u32> {
         self.position.get(node as usize).copied().and_then(some)
     }
 }

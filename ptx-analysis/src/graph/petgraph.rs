@@ -1,6 +1,6 @@
-//! Visit traits of petgraph.
+//! Adapter to the graph algorithms of petgraph.
 
-use super::Graph;
+use super::{Graph, Node};
 use alloc::vec::Vec;
 use petgraph::Direction;
 use petgraph::visit::{
@@ -8,7 +8,7 @@ use petgraph::visit::{
     NodeCompactIndexable, NodeCount, NodeIndexable, VisitMap, Visitable,
 };
 
-/// A graph of this crate as petgraph's algorithms take it. Node ids are the same.
+/// Makes petgraph's algorithms work on a graph of this crate. Node ids are the same.
 #[derive(Debug)]
 pub struct Petgraph<'a, G>(pub &'a G);
 
@@ -21,8 +21,8 @@ impl<G> Clone for Petgraph<'_, G> {
 impl<G> Copy for Petgraph<'_, G> {}
 
 impl<G: Graph> GraphBase for Petgraph<'_, G> {
-    type EdgeId = (u32, u32);
-    type NodeId = u32;
+    type EdgeId = (G::Node, G::Node);
+    type NodeId = G::Node;
 }
 
 impl<G: Graph> GraphRef for Petgraph<'_, G> {}
@@ -41,33 +41,33 @@ impl<G: Graph> NodeIndexable for Petgraph<'_, G> {
     fn node_bound(&self) -> usize {
         self.0.node_count() as usize
     }
-    fn to_index(&self, node: u32) -> usize {
-        node as usize
+    fn to_index(&self, node: G::Node) -> usize {
+        node.as_u32() as usize
     }
-    fn from_index(&self, index: usize) -> u32 {
-        index as u32
+    fn from_index(&self, index: usize) -> G::Node {
+        G::Node::from_u32(index as u32)
     }
 }
 
 impl<G: Graph> NodeCompactIndexable for Petgraph<'_, G> {}
 
 impl<G: Graph> IntoNodeIdentifiers for Petgraph<'_, G> {
-    type NodeIdentifiers = core::ops::Range<u32>;
+    type NodeIdentifiers = core::iter::Map<core::ops::Range<u32>, fn(u32) -> G::Node>;
     fn node_identifiers(self) -> Self::NodeIdentifiers {
-        0..self.0.node_count()
+        (0..self.0.node_count()).map(G::Node::from_u32)
     }
 }
 
 impl<'a, G: Graph> IntoNeighbors for Petgraph<'a, G> {
-    type Neighbors = core::iter::Copied<core::slice::Iter<'a, u32>>;
-    fn neighbors(self, node: u32) -> Self::Neighbors {
+    type Neighbors = core::iter::Copied<core::slice::Iter<'a, G::Node>>;
+    fn neighbors(self, node: G::Node) -> Self::Neighbors {
         self.0.successors(node).iter().copied()
     }
 }
 
 impl<'a, G: Graph> IntoNeighborsDirected for Petgraph<'a, G> {
     type NeighborsDirected = Self::Neighbors;
-    fn neighbors_directed(self, node: u32, direction: Direction) -> Self::Neighbors {
+    fn neighbors_directed(self, node: G::Node, direction: Direction) -> Self::Neighbors {
         match direction {
             Direction::Outgoing => self.0.successors(node),
             Direction::Incoming => self.0.predecessors(node),
@@ -87,20 +87,22 @@ impl<G: Graph> Visitable for Petgraph<'_, G> {
     }
 }
 
-/// Which nodes a walk of petgraph has seen.
+/// The nodes that a walk of petgraph has visited.
 #[derive(Clone, Debug)]
 pub struct Seen(Vec<bool>);
 
-impl VisitMap<u32> for Seen {
-    fn visit(&mut self, node: u32) -> bool {
+impl<N: Node> VisitMap<N> for Seen {
+    fn visit(&mut self, node: N) -> bool {
         self.0
-            .get_mut(node as usize)
+            .get_mut(node.as_u32() as usize)
             .is_some_and(|seen| !core::mem::replace(seen, true))
     }
-    fn is_visited(&self, node: &u32) -> bool {
-        self.0.get(*node as usize).copied().unwrap_or(false)
+    fn is_visited(&self, node: &N) -> bool {
+        let seen = self.0.get(node.as_u32() as usize);
+        seen.copied().unwrap_or(false)
     }
-    fn unvisit(&mut self, node: u32) -> bool {
-        self.0.get_mut(node as usize).is_some_and(core::mem::take)
+    fn unvisit(&mut self, node: N) -> bool {
+        let seen = self.0.get_mut(node.as_u32() as usize);
+        seen.is_some_and(core::mem::take)
     }
 }

@@ -10,87 +10,89 @@
 //!
 //! Hence every node reaches the virtual exit and every node has post-dominators, also those the entry does not reach.
 
-use super::{Components, Digraph, Dominators, Frontiers, Graph, ReversePostOrder};
+use super::{
+    Components, Digraph, Dominators, Frontiers, Graph, Node, Numbered as _, ReversePostOrder,
+};
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 /// The post-dominator tree of all nodes, rooted at the virtual exit.
 #[derive(Clone, Debug)]
-pub struct PostDominators {
+pub struct PostDominators<N = u32> {
     reversed: Digraph,
     tree: Dominators,
+    nodes: PhantomData<fn(N) -> N>,
 }
 
-impl PostDominators {
-    /// Linear but for the dominators of the reversed graph.
-    pub fn new(graph: &impl Graph) -> Self {
+impl<N: Node> PostDominators<N> {
+    /// The post-dominators of every node of `graph`.
+    pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let reversed = reverse(graph);
         let tree = Dominators::new(&reversed);
-        Self { reversed, tree }
+        Self {
+            reversed,
+            tree,
+            nodes: PhantomData,
+        }
     }
 
-    /// The virtual exit: the number behind the last node.
+    /// The number of the virtual exit: one more than that of the last node.
     pub fn virtual_exit(&self) -> u32 {
         self.reversed.entry()
     }
 
     /// The nearest node that post-dominates `node` and is not `node`; `None` if that is the virtual exit.
-    pub fn immediate(&self, node: u32) -> Option<u32> {
-        self.tree
-            .immediate(node)
-            .filter(|&up| up != self.virtual_exit())
-    }
-
-    /// Where the paths that part at `node` must meet again, [the immediate post-dominator](Self::immediate) under the
-    /// name that divergence knows it by; `None` if they may leave without meeting.
-    pub fn reconvergence(&self, node: u32) -> Option<u32> {
-        self.immediate(node)
+    ///
+    /// This is where a warp reconverges whose threads take different ways at `node`.
+    pub fn immediate(&self, node: N) -> Option<N> {
+        let up = self.tree.immediate(node.as_u32());
+        up.filter(|&up| up != self.virtual_exit()).map(N::from_u32)
     }
 
     /// Whether `a` post-dominates `b`; every node post-dominates itself. Constant time.
-    pub fn dominates(&self, a: u32, b: u32) -> bool {
-        self.tree.dominates(a, b)
+    pub fn dominates(&self, a: N, b: N) -> bool {
+        self.tree.dominates(a.as_u32(), b.as_u32())
     }
 
-    /// The graph with its edges turned round, entered at the virtual exit.
+    /// The graph with its edges reversed, entered at the virtual exit; nodes by their numbers.
     pub fn reversed(&self) -> &Digraph {
         &self.reversed
     }
 
-    /// The tree: dominators of [`PostDominators::reversed`].
+    /// The tree: the dominators of [`PostDominators::reversed`].
     pub fn tree(&self) -> &Dominators {
         &self.tree
     }
 
     /// The nodes with an edge to the virtual exit.
-    pub fn leaving(&self) -> &[u32] {
-        self.reversed.successors(self.virtual_exit())
+    pub fn leaving(&self) -> impl ExactSizeIterator<Item = N> + Clone {
+        let leaving = self.reversed.successors(self.virtual_exit()).iter();
+        leaving.map(|&n| N::from_u32(n))
     }
 
-    /// The post-dominance frontier of every node. Its size can be quadratic.
-    pub fn frontiers(&self) -> Frontiers {
-        Frontiers::new(&self.reversed, &self.tree)
+    /// The post-dominance frontier of every node.
+    pub fn frontiers(&self) -> Frontiers<N> {
+        Frontiers::from_tree(&self.reversed, self.tree.tree())
     }
 }
 
-fn reverse(graph: &impl Graph) -> Digraph {
+fn reverse<N: Node>(graph: &impl Graph<Node = N>) -> Digraph {
     let exit = graph.node_count();
     let mut edges: Vec<(u32, u32)> = Vec::new();
-    for node in 0..exit {
-        edges.extend(graph.successors(node).iter().map(|&to| (to, node)));
+    for node in graph.nodes() {
+        let number = node.as_u32();
+        edges.extend(graph.succ(number).map(|to| (to, number)));
         if graph.exits(node) {
-            edges.push((exit, node));
+            edges.push((exit, number));
         }
     }
     let components = Components::new(graph);
     let order = ReversePostOrder::whole(graph);
-    for id in 0..components.len() as u32 {
+    for id in components.ids() {
         let members = components.members(id);
-        let ends = |&node: &u32| {
-            graph.exits(node)
-                || graph
-                    .successors(node)
-                    .iter()
-                    .any(|&to| components.of(to) != Some(id))
+        let ends = |&node: &N| {
+            let mut targets = graph.successors(node).iter();
+            graph.exits(node) || targets.any(|&to| components.of(to) != Some(id))
         };
         if members.iter().any(ends) {
             continue;
@@ -98,11 +100,12 @@ fn reverse(graph: &impl Graph) -> Digraph {
         let Some(&header) = members.iter().min_by_key(|&&node| order.position(node)) else {
             continue;
         };
-        let latch = |&&node: &&u32| graph.successors(node).contains(&header);
-        edges.extend(members.iter().filter(latch).map(|&node| (exit, node)));
-        // A dead end that does not exit (it may be so declared) has no edge at all: it is its own way out.
+        let latch = |&&node: &&N| graph.successors(node).contains(&header);
+        let latches = members.iter().filter(latch);
+        edges.extend(latches.map(|&node| (exit, node.as_u32())));
+        // A node without successors may be declared not to exit: it gets its own edge.
         if graph.successors(header).is_empty() {
-            edges.push((exit, header));
+            edges.push((exit, header.as_u32()));
         }
     }
     Digraph::from_valid(exit + 1, exit, &edges)

@@ -1,19 +1,35 @@
 //! Strongly connected components (Tarjan), linear.
 
-use super::{Csr, Graph, NONE, some};
+use super::{Csr, Graph, NONE, Node, Numbered as _, some};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The components of all nodes, reached or not. Numbered such that edges between components lead to higher numbers.
-#[derive(Clone, Debug)]
-pub struct Components {
-    component: Vec<u32>,
-    members: Csr,
+/// A component of a [`Components`]. Edges between components lead to higher numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComponentId(u32);
+
+impl ComponentId {
+    /// The id of position `index`.
+    pub const fn new(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The position of the id.
+    pub const fn as_u32(self) -> u32 {
+        self.0
+    }
 }
 
-impl Components {
+/// The strongly connected components of all nodes, reachable or not.
+#[derive(Clone, Debug)]
+pub struct Components<N = u32> {
+    component: Vec<u32>,
+    members: Csr<N>,
+}
+
+impl<N: Node> Components<N> {
     /// The components of `graph`.
-    pub fn new(graph: &impl Graph) -> Self {
+    pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let nodes = graph.node_count();
         let mut number = vec![NONE; nodes as usize];
         let mut low = vec![NONE; nodes as usize];
@@ -31,16 +47,14 @@ impl Components {
                     (number[at], low[at]) = (next, next);
                     next += 1;
                     open.push(node);
-                } else if let Some(&back) = index
-                    .checked_sub(1)
-                    .and_then(|i| graph.successors(node).get(i))
+                } else if let Some(back) = index.checked_sub(1).and_then(|i| graph.succ_at(node, i))
                 {
-                    // Back from this successor, or passed it by.
+                    // This successor is done, or was seen before.
                     if component[back as usize] == NONE {
                         low[at] = low[at].min(low[back as usize]);
                     }
                 }
-                if let Some(&to) = graph.successors(node).get(index) {
+                if let Some(to) = graph.succ_at(node, index) {
                     *done += 1;
                     if number[to as usize] == NONE {
                         stack.push((to, 0));
@@ -63,18 +77,25 @@ impl Components {
         for id in &mut component {
             *id = found - 1 - *id;
         }
-        let members = Csr::new(found as usize, component.iter().copied().zip(0..nodes));
+        let members = component.iter().copied().zip(graph.nodes());
+        let members = Csr::new(found as usize, members);
         Self { component, members }
     }
 
     /// The component of `node`.
-    pub fn of(&self, node: u32) -> Option<u32> {
-        self.component.get(node as usize).copied().and_then(some)
+    pub fn of(&self, node: N) -> Option<ComponentId> {
+        let component = self.component.get(node.as_u32() as usize).copied();
+        component.and_then(some).map(ComponentId)
     }
 
     /// The nodes of a component, ascending.
-    pub fn members(&self, component: u32) -> &[u32] {
-        self.members.row(component)
+    pub fn members(&self, component: ComponentId) -> &[N] {
+        self.members.row(component.0)
+    }
+
+    /// Every component.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = ComponentId> + use<N> {
+        (0..self.members.len() as u32).map(ComponentId)
     }
 
     /// How many components there are.
@@ -82,7 +103,7 @@ impl Components {
         self.members.len()
     }
 
-    /// Whether there is none: the graph has no nodes.
+    /// Whether there is no component: the graph has no nodes.
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }

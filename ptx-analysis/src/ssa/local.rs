@@ -1,4 +1,4 @@
-//! What happens inside of blocks: every read and write in order, and which reads see what arrives at their block.
+//! The reads and writes of each block in order, and which of them see the value at the start of the block.
 
 use alloc::vec::Vec;
 
@@ -9,17 +9,32 @@ use super::{Returned, Ssa, Use, Value, ValueId};
 use crate::cfg::{BlockId, Cfg};
 use crate::reg_lanes::Variables;
 
-/// A place that sees the value with which its block begins.
+/// What sees the value of a variable at the start of a block.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Slot {
     /// A read, by its number.
     Use(u32),
     /// A result of the function, by its number.
     Returned(u32),
-    /// A read behind merges alone: it makes the variable live.
+    /// A read after merges only: it makes the variable live.
     Through,
-    /// What a merge keeps.
+    /// The old value of a merge.
     Old(ValueId),
+}
+
+impl Slot {
+    /// Whether it makes the variable live: not so for what a conditional write leaves unchanged.
+    pub(super) const fn reads(self) -> bool {
+        !matches!(self, Self::Old(_))
+    }
+}
+
+/// A place in a block that sees what a variable holds at the start of the block.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Exposed {
+    pub(super) variable: u32,
+    pub(super) block: u32,
+    pub(super) slot: Slot,
 }
 
 /// The last write of a variable in a block.
@@ -28,22 +43,24 @@ pub(super) struct Last {
     pub(super) variable: u32,
     pub(super) block: u32,
     pub(super) value: ValueId,
-    /// Whether some write in the block surely ends what arrives.
+    /// Whether the block writes the variable unconditionally.
     pub(super) ends: bool,
 }
 
 pub(super) struct Local {
     pub(super) values: Vec<Value>,
     pub(super) uses: Vec<Use>,
-    /// What the caller reads where blocks return.
+    /// The results where blocks return.
     pub(super) returned: Vec<Returned>,
     pub(super) use_starts: Vec<u32>,
     pub(super) def_starts: Vec<u32>,
-    /// Which of the statements each is, where edits changed their order.
+    /// The position of each statement, if edits changed their order; else empty.
     pub(super) places: Vec<u32>,
-    /// Variable, block, and what sees what arrives there.
-    pub(super) exposed: Vec<(u32, u32, Slot)>,
+    /// In the order of the blocks, as are the last writes.
+    pub(super) exposed: Vec<Exposed>,
     pub(super) lasts: Vec<Last>,
+    /// Where those of each block start, in `exposed` and in `lasts`.
+    pub(super) starts: Vec<(u32, u32)>,
     pub(super) variables: u32,
 }
 
@@ -62,6 +79,7 @@ impl Local {
                 places: places(facts.body()),
                 exposed: Vec::new(),
                 lasts: Vec::new(),
+                starts: Vec::with_capacity(cfg.len()),
                 variables: count,
             },
         };
@@ -74,11 +92,14 @@ impl Local {
             }));
         }
         for (id, block) in cfg.blocks() {
+            let local = &mut pass.local;
+            let starts = (local.exposed.len() as u32, local.lasts.len() as u32);
+            local.starts.push(starts);
             for (stmt, statement) in body.range(block.first, block.end) {
                 let local = &mut pass.local;
                 let place = local.places.get(stmt.index()).copied();
                 let place = place.unwrap_or(stmt.as_u32());
-                // Blocks lie in order, without gaps but for what does nothing.
+                // Blocks are in the order of the statements; statements between them do nothing.
                 while local.use_starts.len() <= place as usize {
                     local.use_starts.push(local.uses.len() as u32);
                     local.def_starts.push(local.values.len() as u32);
@@ -110,7 +131,7 @@ impl Local {
     }
 }
 
-/// The places of the statements of an edited body, by id.
+/// The positions of the statements of an edited body, by id.
 fn places(body: &Body) -> Vec<u32> {
     if body.edits().is_none() {
         return Vec::new();
@@ -199,16 +220,19 @@ impl Pass<'_> {
             Some(last) if !last.ends => Some(Slot::Through),
             _ => None,
         };
-        self.local
-            .exposed
-            .extend(slot.map(|slot| (variable, block, slot)));
+        let exposed = slot.map(|slot| Exposed {
+            variable,
+            block,
+            slot,
+        });
+        self.local.exposed.extend(exposed);
         value
     }
 
     fn write(&mut self, (block, stmt): (u32, StmtId), variable: u32, may: bool, first: usize) {
         let same =
             |v: &Value| matches!(v, Value::Def { variable: other, .. } if *other == variable);
-        // A register that stands twice among the results is written once.
+        // A register that is listed twice among the results is written once.
         if self.local.values.iter().skip(first).any(same) {
             return;
         }
@@ -224,7 +248,11 @@ impl Pass<'_> {
             }
             None => {
                 if may {
-                    self.local.exposed.push((variable, block, Slot::Old(value)));
+                    self.local.exposed.push(Exposed {
+                        variable,
+                        block,
+                        slot: Slot::Old(value),
+                    });
                 }
                 if let Some(now) = self.now.get_mut(variable as usize) {
                     *now = (block + 1, self.local.lasts.len() as u32);

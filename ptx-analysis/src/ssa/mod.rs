@@ -1,17 +1,16 @@
-//! Which value each read sees, as if every write made a register of its own (static single assignment). The program is
-//! not changed: this is a view beside it.
+//! Static single assignment: which value each read sees. The program is not changed; this is a view of it.
 //!
-//! A value is what one write makes, what was there at the start, or a *phi*: what arrives at a block where different
-//! values meet. A write that may not happen (under a guard, or of a statement that was not understood) is a *merge* of
-//! what it writes and of what was there. Elements of vectors have values of their own, and the carry flag is one more
-//! variable behind all others. The view is minimal and pruned: a phi stands where the iterated dominance frontier of
-//! the writes is, and only if its variable is live there.
+//! A value is what one write makes, what a register held when the function began, or a *phi*: what arrives at a block where
+//! different values meet. A write that may not happen (under a guard, or of a statement that was not recognized) is a
+//! *merge* of what it writes and of the old value. Elements of vector registers have separate values, and the carry flag
+//! is a variable with the number after those of all others. The form is minimal and pruned: there is a phi where the
+//! iterated dominance frontier of the writes is, if the variable is live there.
 //!
-//! Unreachable blocks are never executed: what they read is [`Ssa::UNKNOWN`] unless the same block has written it, and
-//! so is what their edges bring.
+//! Unreachable blocks are never executed: a read there sees [`Ssa::UNKNOWN`] unless the same block wrote the register, and
+//! their edges bring [`Ssa::UNKNOWN`].
 //!
-//! Cost: each variable is followed on its own, in time and memory of the blocks where it is live or written, and their
-//! edges. Exact for the paths of the graph.
+//! Cost: `O(n log n)` in instructions, edges, phis and arguments of phis. Nests of loops exist that need a quadratic number
+//! of phis; [`Ssa::new`] refuses functions above a limit.
 //!
 //! ```
 //! use ptx_analysis::{cfg::Cfg, graph::Dominators, ssa::{Ssa, Value}, variables::Variables};
@@ -22,15 +21,17 @@
 //! let facts = ModuleFacts::new(&module);
 //! let facts = facts.function(module.function("k").unwrap()).unwrap();
 //! let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
-//! let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables);
+//! let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables)?;
 //! let store = StmtId::from_index(5);
 //! let read = ssa.uses(store)[1].value;
 //! assert!(matches!(ssa.value(read), Value::Def { old: Some(_), .. }));
 //! # use ptx_ir::EntityId as _;
+//! # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
 //! ```
 
 mod local;
 mod phi_placement;
+mod renaming;
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -52,59 +53,86 @@ impl ValueId {
         Self(index)
     }
 
-    /// The position this id stands for.
+    /// The position of the id.
     pub const fn as_u32(self) -> u32 {
         self.0
     }
 }
 
+/// A function that needs more phis and arguments of phis than the limit: some nests of loops need a number of them that
+/// is quadratic in the size of the function. See [`Ssa::new`].
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct TooManyPhis {
+    /// The number of phis and arguments that was allowed.
+    pub limit: u64,
+}
+
+impl core::fmt::Display for TooManyPhis {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(
+            f,
+            "the function needs more than {} phis and arguments of phis",
+            self.limit
+        )
+    }
+}
+
+impl core::error::Error for TooManyPhis {}
+
+/// How many phis and arguments any function may need, and how many more for each statement.
+const PHIS: u64 = 1 << 18;
+const PHIS_PER_STATEMENT: u64 = 16;
+
 /// What makes a value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Value {
-    /// Nothing that is followed.
+    /// Unknown; see [`Ssa::UNKNOWN`].
     Unknown,
-    /// It was there when the function began: a parameter in a register, or whatever the register held.
+    /// The register held it when the function began: a parameter, or an undefined value.
     Entry {
-        /// Of which variable.
+        /// The variable.
         variable: u32,
     },
     /// A statement wrote it.
     Def {
-        /// Which one.
+        /// The statement.
         stmt: StmtId,
-        /// Of which variable.
+        /// The variable.
         variable: u32,
-        /// Of a merge, what remains where the statement does not write; [`Ssa::UNKNOWN`] where nobody reads that.
+        /// Of a merge, the value that remains where the statement does not write; [`Ssa::UNKNOWN`] if it is never read.
         old: Option<ValueId>,
     },
     /// Different values meet at the start of a block: see [`Ssa::args`].
     Phi {
-        /// Which block.
+        /// The block.
         block: BlockId,
-        /// Of which variable.
+        /// The variable.
         variable: u32,
     },
 }
 
 /// A read.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Use {
     /// The statement that reads.
     pub stmt: StmtId,
-    /// What it reads.
+    /// The variable that it reads.
     pub variable: u32,
     /// The value it sees.
     pub value: ValueId,
 }
 
-/// What the caller gets in a register that holds a result of the function.
+/// The value of a register that holds a result of the function, where the function returns.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Returned {
     /// The block that returns.
     pub block: BlockId,
     /// The register, or the element of one.
     pub variable: u32,
-    /// What it holds behind the last statement of the block.
+    /// Its value after the last statement of the block.
     pub value: ValueId,
 }
 
@@ -114,10 +142,10 @@ pub struct Ssa {
     values: Vec<Value>,
     uses: Vec<Use>,
     returned: Vec<Returned>,
-    /// Where the uses and the definitions of each statement begin.
+    /// Where the uses and the definitions of each statement start.
     use_starts: Vec<u32>,
     def_starts: Vec<u32>,
-    /// Which of the statements each is, where edits changed their order.
+    /// The position of each statement, if edits changed their order; else empty.
     places: Vec<u32>,
     /// The phis of each block.
     phis: Csr,
@@ -129,28 +157,35 @@ pub struct Ssa {
 }
 
 impl Ssa {
-    /// Read where nothing is known: in unreachable blocks, and by merges that nobody reads.
+    /// The value of reads in unreachable blocks, and the old value of merges where it is never read.
     pub const UNKNOWN: ValueId = ValueId(0);
 
-    /// Follows every variable of a function.
+    /// Computes the values of a function.
+    ///
+    /// # Errors
+    ///
+    /// If the function needs more phis and arguments of phis than 262,144 and 16 for each statement.
     pub fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
-        dominators: &Dominators,
+        dominators: &Dominators<BlockId>,
         variables: &Variables,
-    ) -> Self {
+    ) -> Result<Self, TooManyPhis> {
         let local = local::Local::new(facts, cfg, variables);
-        phi_placement::follow(cfg, dominators, local)
+        let live = phi_placement::live_sets(cfg, &local);
+        let statements = facts.body().statement_table().len() as u64;
+        let limit = PHIS + PHIS_PER_STATEMENT * statements;
+        let placed = phi_placement::place(cfg, dominators, &local, &live, limit)?;
+        Ok(renaming::rename(cfg, dominators, local, &live, &placed))
     }
 
-    /// How many values there are: ids lie below.
+    /// The number of values.
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "there is always `Ssa::UNKNOWN`"
+    )]
     pub fn len(&self) -> usize {
         self.values.len()
-    }
-
-    /// Never: there is always [`Ssa::UNKNOWN`].
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
     }
 
     /// What makes a value.
@@ -159,7 +194,7 @@ impl Ssa {
         value.copied().unwrap_or(Value::Unknown)
     }
 
-    /// Every value with its id: first those that statements write, in their order, then entries and phis.
+    /// Every value with its id: first those that statements write, in their order, then those at the entry, then phis.
     pub fn values(&self) -> impl ExactSizeIterator<Item = (ValueId, Value)> + '_ {
         let values = self.values.iter().enumerate();
         values.map(|(i, &v)| (ValueId(i as u32), v))
@@ -175,7 +210,7 @@ impl Ssa {
         }
     }
 
-    /// The number of the carry flag: the one behind all of [`Variables`].
+    /// The number of the carry flag: one more than that of the last of [`Variables`].
     pub fn carry(&self) -> u32 {
         self.carry
     }
@@ -185,7 +220,7 @@ impl Ssa {
         place.unwrap_or(stmt.as_u32())
     }
 
-    /// What a statement reads, each variable once; a guard too.
+    /// What a statement reads, its guard included, each variable once.
     pub fn uses(&self, stmt: StmtId) -> &[Use] {
         let range = row(&self.use_starts, self.place(stmt));
         self.uses
@@ -198,7 +233,8 @@ impl Ssa {
         &self.uses
     }
 
-    /// What the function returns in registers, block for block where it may return, each result that the body mentions.
+    /// The results that the function returns in registers, for each block where it may return. Results that the body never
+    /// mentions are left out.
     pub fn returned(&self) -> &[Returned] {
         &self.returned
     }
@@ -209,7 +245,7 @@ impl Ssa {
         uses.find(|u| u.variable == variable).map(|u| u.value)
     }
 
-    /// The values that a statement makes, one for each variable that it writes or may write.
+    /// The values that a statement writes or may write, one for each variable.
     pub fn defs(&self, stmt: StmtId) -> impl ExactSizeIterator<Item = ValueId> + Clone + use<> {
         row(&self.def_starts, self.place(stmt)).map(ValueId)
     }
@@ -219,8 +255,8 @@ impl Ssa {
         self.phis.row(block.as_u32()).iter().map(|&v| ValueId(v))
     }
 
-    /// What each edge brings to a phi, in the order of [`Cfg::into`]; for the entry of the function one more behind
-    /// them, what was there at the start. Empty for a value that is no phi.
+    /// The arguments of a phi: one for each edge, in the order of [`Cfg::in_edges`]; at the entry of the function one more
+    /// after them, the value at the start. Empty for other values.
     pub fn args(&self, phi: ValueId) -> &[ValueId] {
         let Some(index) = phi.0.checked_sub(self.first_phi) else {
             return &[];

@@ -2,10 +2,9 @@
 
 use super::{self as brute, BruteLoop, Random};
 use ptx_analysis::graph::{
-    Components, ControlDependence, DepthFirst, Digraph, Dominators, Frontiers, Graph, LoopId,
-    Loops, PostDominators, ReversePostOrder, is_reducible, iterated_frontier,
+    Components, ControlDependence, Digraph, Dominators, Frontiers, Graph, IteratedFrontiers, Loop,
+    LoopId, LoopKind, Loops, PostDominators, ReversePostOrder, is_reducible,
 };
-use ptx_analysis::natural_loops::NaturalLoops;
 
 pub(crate) fn orders(graph: &Digraph) {
     let order = ReversePostOrder::new(graph);
@@ -19,10 +18,8 @@ pub(crate) fn orders(graph: &Digraph) {
         brute::reverse_post_order(graph, all)
     );
     let reached = brute::reach(graph, graph.entry(), None);
-    let search = DepthFirst::new(graph);
     for n in 0..graph.node_count() {
         assert_eq!(order.position(n).is_some(), reached[n as usize]);
-        assert_eq!(search.is_reachable(n), reached[n as usize]);
         let place = order.order().iter().position(|&m| m == n);
         assert_eq!(order.position(n), place.map(|p| p as u32));
     }
@@ -86,7 +83,6 @@ pub(crate) fn post_dominators_and_control_dependence(graph: &Digraph) {
         let ipdom = brute::immediate(&expected, b as usize);
         assert!(ipdom.is_some(), "every node has a way out: {graph:?}");
         assert_eq!(post.immediate(b), ipdom.filter(|&p| p != exit), "{graph:?}");
-        assert_eq!(post.reconvergence(b), post.immediate(b));
         for a in 0..graph.node_count() {
             assert_eq!(post.dominates(a, b), expected[a as usize][b as usize]);
         }
@@ -99,7 +95,7 @@ pub(crate) fn post_dominators_and_control_dependence(graph: &Digraph) {
         let branches: Vec<u32> = (0..graph.node_count())
             .filter(|&b| graph.successors(b).iter().any(|&to| decides(b, to)))
             .collect();
-        assert_eq!(control.of(n), branches, "{graph:?} {n}");
+        assert_eq!(control.of(n).collect::<Vec<_>>(), branches, "{graph:?} {n}");
         for b in 0..graph.node_count() {
             for &to in graph.successors(b) {
                 assert_eq!(
@@ -129,8 +125,28 @@ pub(crate) fn frontiers(graph: &Digraph, random: &mut Random) {
             .into_iter()
             .filter(|&b| dominators.is_reachable(b))
             .collect();
-        assert_eq!(frontiers.of(a), expected, "{graph:?} {a}");
+        assert_eq!(
+            frontiers.of(a).collect::<Vec<_>>(),
+            expected,
+            "{graph:?} {a}"
+        );
+        for b in 0..graph.node_count() {
+            assert_eq!(frontiers.contains(a, b), expected.contains(&b));
+        }
     }
+    // One value for several queries.
+    let mut iterated = IteratedFrontiers::new(&frontiers);
+    for _ in 0..3 {
+        iterated_frontier(graph, &of, &mut iterated, random);
+    }
+}
+
+fn iterated_frontier(
+    graph: &Digraph,
+    of: &dyn Fn(u32) -> Vec<u32>,
+    iterated: &mut IteratedFrontiers<'_>,
+    random: &mut Random,
+) {
     let set: Vec<u32> = (0..random.below(4))
         .map(|_| random.below(graph.node_count().into()) as u32)
         .collect();
@@ -144,7 +160,12 @@ pub(crate) fn frontiers(graph: &Digraph, random: &mut Random) {
         }
         expected = next;
     }
-    let found = iterated_frontier(graph, &dominators, &dominators.children(), &set);
+    let mut asked = Vec::new();
+    let found = iterated.of(&set, |n| {
+        assert!(!asked.contains(&n), "asked once about each node");
+        asked.push(n);
+        true
+    });
     assert_eq!(found, expected, "{graph:?} {set:?}");
 }
 
@@ -155,24 +176,24 @@ pub(crate) fn loops(graph: &Digraph) {
     let dominators = Dominators::new(graph);
     let loops = Loops::new(graph, &dominators);
     let mut found = Vec::new();
-    for (id, l) in loops.all().iter().enumerate() {
-        let id = LoopId(id as u32);
-        assert_eq!(loops.body(id).first(), Some(&l.header));
-        assert!(l.parent.is_none_or(|up| up < id));
-        if let Some(up) = l.parent {
+    for (id, l) in loops.iter() {
+        assert_eq!(loops.body(id).first(), Some(&l.header()));
+        assert!(l.parent().is_none_or(|up| up < id));
+        if let Some(up) = l.parent() {
             let outer = loops.body(up);
             assert!(loops.body(id).iter().all(|n| outer.contains(n)));
-            assert_eq!(loops.get(up).unwrap().depth + 1, l.depth);
+            assert_eq!(loops.get(up).unwrap().depth() + 1, l.depth());
         } else {
-            assert_eq!(l.depth, 1);
+            assert_eq!(l.depth(), 1);
         }
         let mut body = loops.body(id).to_vec();
         body.sort();
         found.push(BruteLoop {
-            header: l.header,
+            header: l.header(),
             body,
-            irreducible: l.irreducible,
+            irreducible: l.kind() == LoopKind::Irreducible,
         });
+        edges_of_a_loop(graph, &loops, id);
     }
     for l in &mut expected {
         l.body.sort();
@@ -193,13 +214,51 @@ pub(crate) fn loops(graph: &Digraph) {
     if reducible {
         assert_eq!(found, natural);
     }
-    let loops = NaturalLoops::new(graph, &dominators);
+    let loops = Loops::natural(graph, &dominators);
+    let mut found: Vec<BruteLoop> = loops
+        .iter()
+        .map(|(id, l)| natural_loop(&loops, id, l))
+        .collect();
+    found.sort();
+    assert_eq!(found, natural, "{graph:?}");
     for n in 0..graph.node_count() {
         let around: Vec<&BruteLoop> = natural.iter().filter(|l| l.body.contains(&n)).collect();
         assert_eq!(loops.depth(n) as usize, around.len(), "{graph:?} {n}");
         let innermost = around.iter().min_by_key(|l| l.body.len()).map(|l| l.header);
         assert_eq!(loops.header(n), innermost, "{graph:?} {n}");
     }
+}
+
+fn natural_loop(loops: &Loops, id: LoopId, l: &Loop) -> BruteLoop {
+    assert_eq!(l.kind(), LoopKind::Natural);
+    let mut body = loops.body(id).to_vec();
+    body.sort();
+    BruteLoop {
+        header: l.header(),
+        body,
+        irreducible: false,
+    }
+}
+
+/// Exits, latches and the preheader of a loop against their definitions.
+fn edges_of_a_loop(graph: &Digraph, loops: &Loops, id: LoopId) {
+    let (body, header) = (loops.body(id), loops.get(id).unwrap().header());
+    for n in 0..graph.node_count() {
+        assert_eq!(loops.contains(id, n), body.contains(&n));
+    }
+    let edges = |from: u32| graph.successors(from).iter().map(move |&to| (from, to));
+    let exits = body.iter().flat_map(|&n| edges(n));
+    let exits: Vec<_> = exits.filter(|(_, to)| !body.contains(to)).collect();
+    assert_eq!(loops.exits(graph, id).collect::<Vec<_>>(), exits);
+    let before = graph.predecessors(header).iter().copied();
+    let (latches, outside): (Vec<u32>, Vec<u32>) = before.partition(|n| body.contains(n));
+    assert_eq!(loops.latches(graph, id).collect::<Vec<_>>(), latches);
+    let natural = loops.get(id).unwrap().kind() == LoopKind::Natural;
+    let preheader = match *outside {
+        [n] if natural && graph.successors(n) == [header] && !graph.exits(n) => Some(n),
+        _ => None,
+    };
+    assert_eq!(loops.preheader(graph, id), preheader);
 }
 
 /// For each header the nodes that reach a back edge's source without passing the header.

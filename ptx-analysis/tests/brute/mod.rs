@@ -1,8 +1,9 @@
-//! The definitions, spelled out: slow and obviously right.
+//! The definitions, written down directly: slow and obviously right.
 #![allow(dead_code, clippy::unwrap_used)]
 
 pub(crate) mod check;
 
+use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::{Digraph, Graph};
 pub(crate) use ptx_machine::Random;
 
@@ -22,8 +23,19 @@ pub(crate) fn random_graph(random: &mut Random) -> Digraph {
     graph
 }
 
-/// What `from` reaches without setting foot on `without`.
-pub(crate) fn reach(graph: &impl Graph, from: u32, without: Option<u32>) -> Vec<bool> {
+/// The blocks and edges of a function as a graph with the same exits.
+pub(crate) fn of_cfg(cfg: &Cfg) -> Digraph {
+    let edges = cfg.edges().map(|(_, e)| (e.from.as_u32(), e.to.as_u32()));
+    let edges: Vec<(u32, u32)> = edges.collect();
+    let exits = cfg.nodes().filter(|&b| cfg.exits(b)).map(BlockId::as_u32);
+    let exits: Vec<u32> = exits.collect();
+    Digraph::new(cfg.node_count(), cfg.entry().as_u32(), &edges)
+        .unwrap()
+        .with_exits(&exits)
+}
+
+/// The nodes that `from` reaches on paths that avoid `without`.
+pub(crate) fn reach(graph: &impl Graph<Node = u32>, from: u32, without: Option<u32>) -> Vec<bool> {
     let mut seen = vec![false; graph.node_count() as usize];
     let mut work = vec![from];
     while let Some(node) = work.pop() {
@@ -36,8 +48,8 @@ pub(crate) fn reach(graph: &impl Graph, from: u32, without: Option<u32>) -> Vec<
 
 pub(crate) type Relation = Vec<Vec<bool>>;
 
-/// `[a][b]`: the entry reaches `b`, and does not when `a` is taken away.
-pub(crate) fn dominance(graph: &impl Graph) -> Relation {
+/// `[a][b]`: the entry reaches `b`, but not without `a`.
+pub(crate) fn dominance(graph: &impl Graph<Node = u32>) -> Relation {
     let reached = reach(graph, graph.entry(), None);
     (0..graph.node_count())
         .map(|a| {
@@ -61,7 +73,7 @@ pub(crate) fn immediate(dominance: &Relation, node: usize) -> Option<u32> {
         .map(|d| d as u32)
 }
 
-pub(crate) fn frontier(graph: &impl Graph, dominance: &Relation, a: usize) -> Vec<u32> {
+pub(crate) fn frontier(graph: &impl Graph<Node = u32>, dominance: &Relation, a: usize) -> Vec<u32> {
     (0..graph.node_count())
         .filter(|&b| {
             graph
@@ -74,7 +86,7 @@ pub(crate) fn frontier(graph: &impl Graph, dominance: &Relation, a: usize) -> Ve
 }
 
 /// Two nodes are in one component if each reaches the other.
-pub(crate) fn components(graph: &impl Graph) -> Relation {
+pub(crate) fn components(graph: &impl Graph<Node = u32>) -> Relation {
     let reach: Vec<_> = (0..graph.node_count())
         .map(|n| reach(graph, n, None))
         .collect();
@@ -88,8 +100,11 @@ pub(crate) fn components(graph: &impl Graph) -> Relation {
 }
 
 /// Recursive depth-first search: the nodes in reverse post-order.
-pub(crate) fn reverse_post_order(graph: &impl Graph, roots: impl Iterator<Item = u32>) -> Vec<u32> {
-    fn walk(graph: &impl Graph, node: u32, seen: &mut [bool], post: &mut Vec<u32>) {
+pub(crate) fn reverse_post_order(
+    graph: &impl Graph<Node = u32>,
+    roots: impl Iterator<Item = u32>,
+) -> Vec<u32> {
+    fn walk(graph: &impl Graph<Node = u32>, node: u32, seen: &mut [bool], post: &mut Vec<u32>) {
         if std::mem::replace(&mut seen[node as usize], true) {
             return;
         }
@@ -106,7 +121,7 @@ pub(crate) fn reverse_post_order(graph: &impl Graph, roots: impl Iterator<Item =
     post
 }
 
-/// The graph turned round, with its virtual exit, by the words of `post.rs`.
+/// The reversed graph with its virtual exit, as `post.rs` defines it.
 pub(crate) fn reversed(graph: &Digraph) -> Digraph {
     let exit = graph.node_count();
     let mut edges = Vec::new();
@@ -196,7 +211,7 @@ pub(crate) fn loops(
 }
 
 /// Reducible by T1 and T2: deleting self loops and merging nodes into their only predecessor leaves one node.
-pub(crate) fn reducible(graph: &impl Graph) -> bool {
+pub(crate) fn reducible(graph: &impl Graph<Node = u32>) -> bool {
     let reached = reach(graph, graph.entry(), None);
     let mut nodes: Vec<u32> = (0..graph.node_count())
         .filter(|&n| reached[n as usize])

@@ -44,7 +44,7 @@ pub(crate) struct Sample {
     pub(crate) insts: Vec<Known>,
     /// The registers that hold the results.
     pub(crate) results: Vec<String>,
-    /// The instruction behind each label, and its line.
+    /// The instruction after each label, and its line.
     pub(crate) labels: Vec<(usize, u32)>,
 }
 

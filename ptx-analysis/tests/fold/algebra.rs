@@ -22,7 +22,7 @@ fn moves() {
     }
 }
 
-/// What is said to commute does, and of the others some pair of operands shows that it does not.
+/// Operations listed as commutative commute; for each of the others some pair of operands shows that it does not.
 #[test]
 fn operands_that_change_places() {
     for text in [

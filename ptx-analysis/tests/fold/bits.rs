@@ -60,7 +60,7 @@ fn bits() {
                 for len in [0u32, 1, 8, 16, 31, 32, 33, 64, 255, 256] {
                     let (p, l) = (pos & 0xff, len & 0xff);
                     for kind in ['u', 's'] {
-                        // As the manual has it, bit by bit.
+                        // As in the PTX ISA manual, bit by bit.
                         let fill = if kind == 'u' || l == 0 {
                             0
                         } else {
@@ -140,7 +140,7 @@ fn words_of_32_bits() {
                     Some(expected.into()),
                 );
             }
-            // The table of the manual, from the highest byte down.
+            // The table of the PTX ISA manual, from the highest byte down.
             let table: [(&str, [[u8; 4]; 4]); 6] = [
                 (
                     "f4e",
@@ -201,7 +201,7 @@ fn words_of_32_bits() {
             let b1 = n & 31;
             for clamp in [true, false] {
                 let mode = if clamp { "clamp" } else { "wrap" };
-                // The manual's words for both.
+                // As the PTX ISA manual describes both.
                 for kind in ['s', 'u'] {
                     let too_large = n >= 32 && clamp;
                     let mask = if too_large { 0 } else { u32::MAX << b1 };

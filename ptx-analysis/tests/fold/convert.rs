@@ -176,7 +176,7 @@ fn short_formats() {
             let unit = 2f64.powi(e.max(1) - bias - fraction);
             (m + if e > 0 { f64::from(1 << fraction) } else { 0.0 }) * unit
         };
-        // The number behind the greatest stands for infinity when rounding to nearest.
+        // The number after the greatest is infinity when rounding to nearest.
         let infinity = ((1u32 << exponent) - 1) << fraction;
         let values: Vec<f64> = (0..=infinity).map(value).collect();
         for bits in (0..=0xffffu32).filter(|b| suffix == "f16" || b % 7 == 0) {

@@ -6,9 +6,9 @@ pub(crate) struct Values {
     /// The bit of the sign.
     pub(crate) sign: u128,
     pub(crate) all: Vec<f64>,
-    /// The code behind the last one is infinity.
+    /// The code after the last one is infinity.
     pub(crate) infinite: bool,
-    /// The value behind the last one, were there one more.
+    /// The value that a code after the last one would have.
     next: f64,
 }
 
@@ -55,7 +55,7 @@ impl Values {
         *self.all.last().unwrap()
     }
 
-    /// The number that some bits are; a NaN of what is none.
+    /// The number of some bits; NaN if they are not a number.
     pub(crate) fn decode(&self, bits: u128) -> f64 {
         let magnitude = (bits & (self.sign - 1)) as usize;
         let size = match self.all.get(magnitude) {
@@ -72,7 +72,7 @@ impl Values {
         let sign = if x.is_sign_negative() { self.sign } else { 0 };
         let end = self.all.len();
         let behind = self.all.partition_point(|&v| v <= size);
-        // The last value that is not larger, and the one behind it.
+        // The last value that is not larger, and the next one.
         let below = behind.checked_sub(1)?;
         let above = self.all.get(behind).copied().unwrap_or(self.next);
         let code = match way {

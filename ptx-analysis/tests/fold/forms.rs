@@ -63,11 +63,17 @@ const OPEN: &[(&str, &str)] = &[
         "cvt rs e2m1x4",
         "where the random bits are added is only drawn",
     ),
-    ("cvt scaled::n2::ue8m0", "the manual knows no scale"),
-    ("cvt s2f6x2", "the manual knows no conversion of the format"),
+    (
+        "cvt scaled::n2::ue8m0",
+        "the PTX ISA manual does not describe the scale",
+    ),
+    (
+        "cvt s2f6x2",
+        "the PTX ISA manual does not describe conversions of the format",
+    ),
     (
         "testp -finite -infinite -number -notanumber -normal -subnormal",
-        "the manual knows no test without an operation",
+        "the PTX ISA manual has no test without an operation",
     ),
 ];
 
@@ -173,7 +179,7 @@ fn every_form_is_folded_or_named() {
     wrong.dedup();
     assert!(wrong.is_empty(), "{} {:#?}", wrong.len(), wrong);
     for ((pattern, reason), count) in OPEN.iter().zip(used) {
-        assert!(count > 0, "{pattern} ({reason}) is no form");
+        assert!(count > 0, "{pattern} ({reason}) is not a form");
     }
     println!("{folded} ways to write a form are folded, {open} are not");
     assert!(folded > 5000, "{folded}");

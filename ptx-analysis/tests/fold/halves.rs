@@ -208,9 +208,9 @@ fn comparison_of_halves() {
     }
 }
 
-/// What old versions write without a word, and what has one without effect.
+/// Forms of old versions without a modifier, and modifiers that are redundant.
 #[test]
-fn double_precision_of_old_versions() {
+fn double_precision_in_old_versions() {
     let cases = &mut Cases::default();
     for a in floats() {
         let known = |v: f64| (!v.is_nan()).then(|| u128::from(v.to_bits()));

@@ -3,7 +3,7 @@
 use crate::common::{Cases, edges};
 use crate::formats::{Values, Way};
 
-/// What a number becomes; `None` where the manual leaves it open.
+/// The result for a number; `None` where the PTX ISA manual leaves it undefined.
 fn part(to: &Values, x: f64, way: Way, relu: bool, finite: bool) -> Option<u128> {
     let most = to.all.len() as u128 - 1;
     let bits = if x.is_nan() {
@@ -100,7 +100,7 @@ fn to_halves() {
         for target in ["f16", "bf16"] {
             let to = Values::of(target);
             for (word, relu, finite) in WORDS {
-                // Single precision to halves alone is saturated; from short formats the assembler has it for .bf16x2.
+                // Single precision to halves alone is saturated; from narrow formats ptxas allows it for .bf16x2.
                 if finite && target == "f16" {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! SIMD video instructions by the pseudocode of the manual, on lists of numbers.
+//! SIMD video instructions by the pseudocode of the PTX ISA manual, on lists of numbers.
 
 use crate::common::{Dice, with};
 use ptx_analysis::fold::Video;

@@ -1,4 +1,4 @@
-//! Scalar video instructions by the pseudocode of the manual, on whole numbers and bytes.
+//! Scalar video instructions by the pseudocode of the PTX ISA manual, on whole numbers and bytes.
 
 use crate::common::{Dice, with};
 use ptx_analysis::fold::Video;

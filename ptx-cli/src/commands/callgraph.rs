@@ -91,16 +91,15 @@ fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
             .map_or("", |f| module.name(f.name))
     };
     let mut nodes = Vec::new();
-    let mut rest = calls.calls.iter().peekable();
     // A declaration of what is defined or declared elsewhere in the module is no node of its own.
     let mut known: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
     for (id, function) in module.functions().iter() {
         let mut of_function = Vec::new();
         let mut indirect = false;
-        while let Some(call) = rest.next_if(|c| c.from == id) {
+        for call in calls.calls_of(id) {
             match call.to {
                 Target::Function(to) => of_function.push(name(to)),
-                Target::Taken => indirect = true,
+                _ => indirect = true,
             }
         }
         if function.body.is_none() && !known.insert(name(id)) {
@@ -117,11 +116,8 @@ fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
             defined: function.body.is_some(),
             calls: of_function,
             indirect,
-            address_taken: calls
-                .taken
-                .binary_search_by_key(&id.as_u32(), |f| f.as_u32())
-                .is_ok(),
-            recursive: calls.recursive.get(id.as_u32() as usize) == Some(&true),
+            address_taken: calls.is_address_taken(id),
+            recursive: calls.is_recursive(id),
         });
     }
     Graph {

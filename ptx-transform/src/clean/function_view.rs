@@ -3,10 +3,10 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_analysis::cfg::Cfg;
+use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::Dominators;
 use ptx_analysis::reg_lanes::Variables;
-use ptx_analysis::ssa::{Ssa, ValueId};
+use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
 use ptx_ir::facts::{Facts, FunctionFacts, RegLane};
 use ptx_ir::{Body, EntityId, InstId, Module, RegId, Statement, StmtId};
 
@@ -14,7 +14,7 @@ use ptx_ir::{Body, EntityId, InstId, Module, RegId, Statement, StmtId};
 pub(super) struct View<'a> {
     pub(super) facts: FunctionFacts<'a>,
     pub(super) cfg: Cfg,
-    pub(super) dominators: Dominators,
+    pub(super) dominators: Dominators<BlockId>,
     pub(super) variables: Variables,
     pub(super) ssa: Ssa,
     /// Where each statement stands among all.
@@ -22,25 +22,25 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub(super) fn new(facts: FunctionFacts<'a>) -> Self {
+    pub(super) fn new(facts: FunctionFacts<'a>) -> Result<Self, TooManyPhis> {
         let cfg = Cfg::new(facts);
         let dominators = Dominators::new(&cfg);
         let variables = Variables::new(facts.body());
-        let ssa = Ssa::new(facts, &cfg, &dominators, &variables);
+        let ssa = Ssa::new(facts, &cfg, &dominators, &variables)?;
         let mut order = alloc::vec![u32::MAX; facts.body().statement_table().len()];
         for (at, (stmt, _)) in (0..).zip(facts.body().statements()) {
             if let Some(slot) = order.get_mut(stmt.index()) {
                 *slot = at;
             }
         }
-        Self {
+        Ok(Self {
             facts,
             cfg,
             dominators,
             variables,
             ssa,
             order,
-        }
+        })
     }
 
     pub(super) fn body(&self) -> &'a Body {
@@ -54,7 +54,7 @@ impl<'a> View<'a> {
     /// The instructions that control may reach, in order.
     pub(super) fn reached(&self) -> impl Iterator<Item = (StmtId, InstId, Facts<'a>)> + '_ {
         let blocks = self.cfg.blocks();
-        let reached = blocks.filter(|(id, _)| self.dominators.is_reachable(id.as_u32()));
+        let reached = blocks.filter(|(id, _)| self.dominators.is_reachable(*id));
         let statements = reached.flat_map(|(_, b)| self.body().range(b.first, b.end));
         statements.filter_map(|(stmt, statement)| match statement {
             Statement::Inst(inst) => Some((stmt, inst, self.facts.inst(inst))),
@@ -99,7 +99,7 @@ impl<'a> View<'a> {
     pub(super) fn dominates(&self, a: StmtId, b: StmtId) -> bool {
         match (self.cfg.of_statement(a), self.cfg.of_statement(b)) {
             (Some(x), Some(y)) if x == y => self.precedes(a, b),
-            (Some(x), Some(y)) => self.dominators.dominates(x.as_u32(), y.as_u32()),
+            (Some(x), Some(y)) => self.dominators.dominates(x, y),
             _ => false,
         }
     }

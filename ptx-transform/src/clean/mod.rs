@@ -130,7 +130,7 @@ fn run(
 ) -> Vec<FuncId> {
     let facts = ModuleFacts::of(module, |id| wanted.contains(&id));
     let plan = |&id: &FuncId| {
-        let view = View::new(facts.function(id)?);
+        let view = View::new(facts.function(id)?).ok()?;
         let steps = match pass {
             Pass::Spaces => infer_spaces::plan(&view),
             Pass::Copies => copy_prop::plan(&view),

@@ -15,7 +15,7 @@ use super::rewrite::{Rewrite, Step};
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let body = view.body();
     let blocks = view.cfg.blocks();
-    let unreached = blocks.filter(|(id, _)| !view.dominators.is_reachable(id.as_u32()));
+    let unreached = blocks.filter(|(id, _)| !view.dominators.is_reachable(*id));
     let statements = unreached.flat_map(|(_, b)| body.range(b.first, b.end));
     let goes = |statement: &Statement| match statement {
         Statement::Inst(_) => true,

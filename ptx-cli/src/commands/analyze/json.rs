@@ -1,6 +1,7 @@
-//! The analysis as one JSON object a file; the fields are described in `JSON.md`.
+//! The analysis as one JSON object per file; the fields are described in `JSON.md`.
 //!
-//! Written by hand, byte by byte: most of the output is lists of names, each of which is made into JSON once.
+//! Written byte by byte, without a serializer: most of the output is lists of names, each of which is converted to JSON
+//! once.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -15,10 +16,39 @@ use ptx_ir::{
 use ptx_isa::Modifier;
 
 use super::register_names;
-use crate::render::{SCHEMA, labels};
+use crate::render::{SCHEMA, clean, labels};
 
-/// Writes the object of a file, and a newline.
-pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>) {
+/// How many entries the lists of a function may have that can be quadratic in its size, and how many more for each
+/// statement. Real functions need less than 20 for each statement.
+const LIST_ENTRIES: u64 = 1 << 20;
+const LIST_ENTRIES_PER_STATEMENT: u64 = 64;
+
+/// Which lists of a function are written.
+struct Limits {
+    live_lists: bool,
+    /// The successors of jumps through shared tables.
+    successors: bool,
+}
+
+impl Limits {
+    fn of(analysis: &FunctionAnalysis, statements: usize) -> Self {
+        let limit = LIST_ENTRIES + LIST_ENTRIES_PER_STATEMENT * statements as u64;
+        let cfg = analysis.cfg();
+        let dispatch = cfg.blocks().filter(|(_, b)| b.is_dispatch);
+        let edges = dispatch.map(|(id, _)| {
+            let (into, out) = (cfg.predecessors(id).len(), cfg.successors(id).len());
+            (into as u64).saturating_mul(out as u64)
+        });
+        Self {
+            live_lists: analysis.liveness().total() <= limit,
+            successors: edges.fold(0, u64::saturating_add) <= limit,
+        }
+    }
+}
+
+/// Appends the object of a file, and a newline. Returns a warning for each list that was left out.
+pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>) -> Vec<String> {
+    let mut warnings = Vec::new();
     let facts = ModuleFacts::new(module);
     let lines = LineIndex::new(module.source());
     let _ = write!(out, "{{\"schema\":{SCHEMA},\"file\":");
@@ -30,17 +60,31 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
     });
     let starts: HashMap<FuncId, u32> = starts.collect();
     let mut first = true;
-    for (id, _, _) in module.definitions() {
+    for (id, declared, _) in module.definitions() {
         let Some(function) = facts.function(id) else {
             continue;
         };
         comma(out, &mut first);
         let analysis = FunctionAnalysis::new(function);
+        let limits = Limits::of(&analysis, function.body().statement_table().len());
+        let mut warn = |what: &str| {
+            let name = clean(module.name(declared.name));
+            warnings.push(format!(
+                "{file}: {name}: the lists of {what} are too long, written as null"
+            ));
+        };
+        if !limits.live_lists {
+            warn("live registers");
+        }
+        if !limits.successors {
+            warn("successors of jumps through shared tables");
+        }
         Writer {
             module,
+            limits,
             facts: function,
             body: function.body(),
-            names: register_names::of(module, function.body(), &analysis.variables),
+            names: register_names::of(module, function.body(), analysis.variables()),
             analysis,
             lines: &lines,
             seen: Vec::new(),
@@ -50,6 +94,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
         .function(id, starts.get(&id).copied(), insts);
     }
     out.extend_from_slice(b"]}\n");
+    warnings
 }
 
 fn comma(out: &mut Vec<u8>, first: &mut bool) {
@@ -64,7 +109,7 @@ fn string(out: &mut Vec<u8>, text: &str) {
     }
 }
 
-/// A number, without the machinery of formatting.
+/// Writes a number; faster than formatting it.
 fn number(out: &mut Vec<u8>, value: u32) {
     let mut digits = [0; 10];
     let mut at = digits.len();
@@ -87,13 +132,14 @@ struct Writer<'a> {
     analysis: FunctionAnalysis,
     names: Vec<Vec<u8>>,
     lines: &'a LineIndex,
-    /// For each variable or block the last list it was put in.
+    limits: Limits,
+    /// For each variable or block the last list that it was added to.
     seen: Vec<u32>,
     stamp: u32,
     out: &'a mut Vec<u8>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     fn text(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }
@@ -120,7 +166,7 @@ impl Writer<'_> {
             self.line(start)
         );
         let blocks: Vec<(BlockId, Block)> =
-            self.analysis.cfg.blocks().map(|(i, b)| (i, *b)).collect();
+            self.analysis.cfg().blocks().map(|(i, b)| (i, *b)).collect();
         let mut first = true;
         for (id, block) in blocks.iter().filter(|(_, b)| !b.is_dispatch) {
             comma(self.out, &mut first);
@@ -147,25 +193,16 @@ impl Writer<'_> {
             None => self.text("null"),
         }
         let (first, last) = self.block_lines(block);
-        let _ = write!(
-            self.out,
-            ",\"first_line\":{first},\"last_line\":{last},\"succ\":["
-        );
-        let (successors, hubs) = self.successors(id);
-        let exits = hubs
-            .iter()
-            .any(|&h| self.analysis.cfg.block(h).is_some_and(|b| b.exits));
-        for (nth, to) in successors.iter().enumerate() {
-            if nth > 0 {
-                self.out.push(b',');
-            }
-            number(self.out, to.as_u32());
-        }
+        let _ = write!(self.out, ",\"first_line\":{first},\"last_line\":{last}");
+        let dispatch = self.dispatch_after(id);
+        self.successors(id);
+        let cfg = self.analysis.cfg();
+        let mut through = dispatch.iter().filter_map(|&d| cfg.block(d));
+        let exits = block.exits || through.any(|b| b.exits);
         let reachable = self.analysis.is_reachable(id);
         let _ = write!(
             self.out,
-            "],\"exits\":{},\"unknown\":{},\"reachable\":{reachable},\"idom\":",
-            block.exits || exits,
+            ",\"exits\":{exits},\"unknown\":{},\"reachable\":{reachable},\"idom\":",
             block.unknown
         );
         let idom = self.above(id, FunctionAnalysis::idom);
@@ -174,47 +211,33 @@ impl Writer<'_> {
         let ipdom = self.above(id, FunctionAnalysis::ipdom);
         self.id_or_null(ipdom.filter(|_| reachable));
         self.text(",\"loop_header\":");
-        let header = self.analysis.loops.header(id.as_u32()).map(BlockId::new);
-        let header = header.filter(|&h| !self.is_hub(h));
-        self.id_or_null(header);
-        let depth = self.analysis.loops.depth(id.as_u32());
+        let header = self.analysis.loops().header(id);
+        self.id_or_null(header.filter(|&h| !self.is_dispatch(h)));
+        let depth = self.analysis.loops().depth(id);
         let _ = write!(self.out, ",\"loop_depth\":{depth}");
-        let at = id.as_u32();
-        names_of(
-            self.out,
-            "uses",
-            &self.names,
-            self.analysis.summary.uses.row(at),
-        );
-        names_of(
-            self.out,
-            "kills",
-            &self.names,
-            self.analysis.summary.kills.row(at),
-        );
-        names_of(
-            self.out,
-            "defs",
-            &self.names,
-            self.analysis.summary.defs.row(at),
-        );
-        let returned = std::iter::once(&id).chain(&hubs);
-        let mut returned = returned.map(|b| self.analysis.summary.returned.row(b.as_u32()));
-        let returned = returned.find(|r| !r.is_empty()).unwrap_or_default();
-        names_of(self.out, "returned", &self.names, returned);
-        names_of(
-            self.out,
-            "live_in",
-            &self.names,
-            self.analysis.liveness.live_in(id),
-        );
-        names_of(
-            self.out,
-            "live_out",
-            &self.names,
-            self.analysis.liveness.live_out(id),
-        );
+        self.registers(id, &dispatch);
         self.text("}");
+    }
+
+    /// The lists of registers of a block.
+    fn registers(&mut self, id: BlockId, dispatch: &[BlockId]) {
+        let summary = self.analysis.summary();
+        let names = &self.names;
+        let out = &mut *self.out;
+        names_of(out, "uses", names, summary.uses(id).iter().copied());
+        names_of(out, "kills", names, summary.kills(id).iter().copied());
+        names_of(out, "defs", names, summary.defs(id).iter().copied());
+        let returned = std::iter::once(&id).chain(dispatch);
+        let mut returned = returned.map(|&b| summary.returned(b));
+        let returned = returned.find(|r| !r.is_empty()).unwrap_or_default();
+        names_of(out, "returned", names, returned.iter().copied());
+        if self.limits.live_lists {
+            let liveness = self.analysis.liveness();
+            names_of(out, "live_in", names, liveness.live_in(id));
+            names_of(out, "live_out", names, liveness.live_out(id));
+        } else {
+            self.text(",\"live_in\":null,\"live_out\":null");
+        }
     }
 
     fn id_or_null(&mut self, id: Option<BlockId>) {
@@ -224,66 +247,86 @@ impl Writer<'_> {
         }
     }
 
-    /// Hubs are not shown: what stands above one stands above what is below it.
+    /// The nearest dominator or post-dominator that is not a dispatch block.
     fn above(
         &self,
         id: BlockId,
         of: impl Fn(&FunctionAnalysis, BlockId) -> Option<BlockId>,
     ) -> Option<BlockId> {
         let mut at = of(&self.analysis, id);
-        while let Some(hub) = at.filter(|&b| self.is_hub(b)) {
-            at = of(&self.analysis, hub);
+        while let Some(dispatch) = at.filter(|&b| self.is_dispatch(b)) {
+            at = of(&self.analysis, dispatch);
         }
         at
     }
 
-    fn is_hub(&self, id: BlockId) -> bool {
-        self.analysis.cfg.block(id).is_some_and(|b| b.is_dispatch)
+    fn is_dispatch(&self, id: BlockId) -> bool {
+        self.analysis.cfg().block(id).is_some_and(|b| b.is_dispatch)
     }
 
-    /// The blocks that may follow, hubs replaced by what they stand for, and these hubs.
-    fn successors(&mut self, id: BlockId) -> (Vec<BlockId>, Vec<BlockId>) {
-        let cfg = &self.analysis.cfg;
+    /// The dispatch blocks that control may go through after a block.
+    fn dispatch_after(&self, id: BlockId) -> Vec<BlockId> {
+        let cfg = self.analysis.cfg();
+        let mut found: Vec<BlockId> = Vec::new();
+        let mut next = Some(id);
+        let mut done = 0;
+        while let Some(from) = next {
+            for &to in cfg.successors(from) {
+                if self.is_dispatch(to) && !found.contains(&to) {
+                    found.push(to);
+                }
+            }
+            next = found.get(done).copied();
+            done += 1;
+        }
+        found
+    }
+
+    /// The ids of the blocks that may follow, each once: those after dispatch blocks instead of these.
+    fn successors(&mut self, id: BlockId) {
+        if !self.limits.successors && !self.dispatch_after(id).is_empty() {
+            self.text(",\"succ\":null");
+            return;
+        }
+        self.text(",\"succ\":[");
         self.stamp += 1;
+        let cfg = self.analysis.cfg();
         self.seen.resize(cfg.len().max(self.names.len()), 0);
-        let (mut found, mut hubs) = (Vec::new(), Vec::new());
         let mut work = vec![id];
+        let mut first = true;
         while let Some(from) = work.pop() {
-            for edge in cfg.out(from) {
-                let Some(seen) = self.seen.get_mut(edge.to.index()) else {
+            for &to in cfg.successors(from) {
+                let Some(seen) = self.seen.get_mut(to.index()) else {
                     continue;
                 };
                 if std::mem::replace(seen, self.stamp) == self.stamp {
                     continue;
                 }
-                if cfg.block(edge.to).is_some_and(|b| b.is_dispatch) {
-                    hubs.push(edge.to);
-                    work.push(edge.to);
+                if cfg.block(to).is_some_and(|b| b.is_dispatch) {
+                    work.push(to);
                 } else {
-                    found.push(edge.to);
+                    comma(self.out, &mut first);
+                    number(self.out, to.as_u32());
                 }
             }
         }
-        (found, hubs)
+        self.text("]");
     }
 
     /// The lines of the first and of the last statement that does something.
     fn block_lines(&self, block: &Block) -> (u32, u32) {
-        let range = block.first.as_u32()..block.end.as_u32();
-        let counts = |stmt: &u32| {
-            match self.body.statement(StmtId::new(*stmt)) {
-                Some(Statement::Inst(_) | Statement::Opaque(_)) => true,
-                // The label of a table is no place in the code.
-                Some(Statement::Label(label)) => self.analysis.cfg.of_label(label).is_some(),
-                _ => false,
-            }
+        let counts = |(stmt, statement): (StmtId, Statement)| match statement {
+            Statement::Inst(_) | Statement::Opaque(_) => Some(stmt),
+            // The label of a table is not a position in the code.
+            Statement::Label(label) => self.analysis.cfg().of_label(label).map(|_| stmt),
+            _ => None,
         };
-        let mut all = range.clone().filter(counts);
-        let first = all.next();
-        let last = range.rev().find(counts);
+        let statements = || self.body.range(block.first, block.end);
+        let first = statements().find_map(counts);
+        let last = statements().rev().find_map(counts);
         let base = self.body.base();
-        let span = |stmt: Option<u32>| match stmt {
-            Some(stmt) => self.body.source_span(StmtId::new(stmt)),
+        let span = |stmt: Option<StmtId>| match stmt {
+            Some(stmt) => self.body.source_span(stmt),
             None => ptx_ir::Span::new(base, base + 1),
         };
         let end = span(last).end.saturating_sub(1);
@@ -291,7 +334,7 @@ impl Writer<'_> {
     }
 
     fn pressure(&mut self) {
-        let pressure = self.analysis.pressure;
+        let pressure = self.analysis.pressure();
         let _ = write!(self.out, "{{\"max_b32_units\":{},\"line\":", pressure.units);
         match pressure.at {
             Some(stmt) => {
@@ -312,12 +355,11 @@ impl Writer<'_> {
     }
 
     fn insts(&mut self, id: BlockId, block: &Block, first: &mut bool) {
-        for stmt in block.first.as_u32()..block.end.as_u32() {
-            let stmt = StmtId::new(stmt);
-            let statement = self.body.statement(stmt);
+        let body = self.body;
+        for (stmt, statement) in body.range(block.first, block.end) {
             let line = self.line(self.body.source_span(stmt).start);
             match statement {
-                Some(Statement::Inst(inst)) => {
+                Statement::Inst(inst) => {
                     comma(self.out, first);
                     let _ = write!(
                         self.out,
@@ -339,7 +381,7 @@ impl Writer<'_> {
                         facts.is_known()
                     );
                 }
-                Some(Statement::Opaque(opaque)) => {
+                Statement::Opaque(opaque) => {
                     comma(self.out, first);
                     let _ = write!(
                         self.out,
@@ -366,7 +408,7 @@ impl Writer<'_> {
             });
             return;
         };
-        let variable = self.analysis.variables.of(place).start;
+        let variable = self.analysis.variables().of(place).start;
         let name = self
             .names
             .get(variable as usize)
@@ -393,10 +435,10 @@ impl Writer<'_> {
         self.text("\":[");
         self.stamp += 1;
         self.seen
-            .resize(self.analysis.cfg.len().max(self.names.len()), 0);
+            .resize(self.analysis.cfg().len().max(self.names.len()), 0);
         let mut first = true;
         for mention in mentions.clone().filter(belong) {
-            for variable in self.analysis.variables.of(mention.place) {
+            for variable in self.analysis.variables().of(mention.place) {
                 let Some(seen) = self.seen.get_mut(variable as usize) else {
                     continue;
                 };
@@ -456,7 +498,7 @@ impl Writer<'_> {
                     register,
                     lane: None,
                 };
-                let variable = self.analysis.variables.of(place).start;
+                let variable = self.analysis.variables().of(place).start;
                 match self.names.get(variable as usize) {
                     Some(name) => self.out.extend_from_slice(name),
                     None => self.text("null"),
@@ -477,7 +519,7 @@ impl Writer<'_> {
     }
 }
 
-/// Nothing is known of the memory that a statement reaches that was not understood.
+/// The memory access of a statement that was not recognized.
 const ANYTHING: &str = "{\"space\":\"any\",\"bytes\":null,\"access\":\"update\",\"order\":null,\"scope\":null,\"base\":null,\"offset\":null}";
 
 fn numbered(name: &str, number: Option<u32>) -> String {
@@ -487,9 +529,14 @@ fn numbered(name: &str, number: Option<u32>) -> String {
     }
 }
 
-fn names_of(out: &mut Vec<u8>, key: &str, names: &[Vec<u8>], variables: &[u32]) {
+fn names_of(
+    out: &mut Vec<u8>,
+    key: &str,
+    names: &[Vec<u8>],
+    variables: impl IntoIterator<Item = u32>,
+) {
     let _ = write!(out, ",\"{key}\":[");
-    for (nth, &variable) in variables.iter().enumerate() {
+    for (nth, variable) in variables.into_iter().enumerate() {
         if nth > 0 {
             out.push(b',');
         }

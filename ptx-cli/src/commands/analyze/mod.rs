@@ -1,4 +1,4 @@
-//! `ptxkit analyze`: what every function does, for programs to read.
+//! `ptxkit analyze`: control flow, liveness and effects of every function.
 
 mod json;
 mod register_names;
@@ -9,24 +9,24 @@ use std::io::Write;
 use anyhow::Result;
 
 use crate::input::{self, Files, Source};
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 
 /// Control flow, dominators, loops, liveness and register pressure of every function
 ///
-/// Files with errors are analysed as far as they were understood: of what was not understood, the worst is assumed.
+/// Files with errors are analyzed too: a statement that was not recognized is assumed to do anything.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  ptxkit analyze kernel.ptx                a line for each function
-  ptxkit analyze --json kernel.ptx         blocks with what is live in them
-  ptxkit analyze --json --insts build/     and what each instruction reads and writes")]
+  ptxkit analyze kernel.ptx                one line per function
+  ptxkit analyze --json kernel.ptx         blocks, dominators, loops and live registers
+  ptxkit analyze --json --insts build/     also what each instruction reads and writes")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// One JSON object for each file
+    /// One JSON object per file
     #[arg(long)]
     json: bool,
-    /// Tell also what each instruction reads, writes and reaches
+    /// Include what each instruction reads and writes, and its memory accesses
     #[arg(long, requires = "json")]
     insts: bool,
 }
@@ -38,17 +38,27 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let work = |source: Source| {
         let module = ptx_parse::parse_shared(source.bytes, &ptx_ir::Limits::default()).module;
         let mut bytes = Vec::new();
+        let mut warnings = Vec::new();
         if args.json {
-            json::write(&source.name, &module, args.insts, &mut bytes);
+            warnings = json::write(&source.name, &module, args.insts, &mut bytes);
         } else {
             text::write(&source.name, &module, &mut bytes);
         }
-        bytes
+        (bytes, warnings)
     };
-    input::in_order(&inputs, &mut out, &mut status, work, |out, bytes| {
-        out.write_all(&bytes)?;
-        Ok(Status::Ok)
-    })?;
+    input::in_order(
+        &inputs,
+        &mut out,
+        &mut status,
+        work,
+        |out, (bytes, warnings)| {
+            for warning in warnings {
+                output::note(format_args!("ptx: warning: {warning}"));
+            }
+            out.write_all(&bytes)?;
+            Ok(Status::Ok)
+        },
+    )?;
     out.flush()?;
     Ok(status)
 }

@@ -16,19 +16,18 @@ pub(crate) fn write(file: &str, module: &Module, out: &mut Vec<u8>) {
             continue;
         };
         let analysis = FunctionAnalysis::new(of);
-        let blocks = analysis.cfg.blocks().filter(|(_, b)| !b.is_dispatch);
+        let blocks = analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch);
         let (mut count, mut loops, mut depth) = (0, 0, 0);
         for (id, _) in blocks {
-            let id = id.as_u32();
             count += 1;
-            loops += u32::from(analysis.loops.header(id) == Some(id));
-            depth = depth.max(analysis.loops.depth(id));
+            loops += u32::from(analysis.loops().header(id) == Some(id));
+            depth = depth.max(analysis.loops().depth(id));
         }
         let name = clean(module.name(function.name));
         let _ = writeln!(
             out,
             "{file}: {name}: {count} blocks, {loops} loops up to {depth} deep, at most {} registers of 32 bits live",
-            analysis.pressure.units
+            analysis.pressure().units
         );
     }
 }

@@ -54,7 +54,7 @@ impl Picture {
         };
         let mut blocks = Vec::new();
         let mut edges = Vec::new();
-        for (id, block) in analysis.cfg.blocks() {
+        for (id, block) in analysis.cfg().blocks() {
             let shown = |stmt: &StmtId| {
                 let statement = body.statement(*stmt);
                 matches!(statement, Some(Statement::Inst(_) | Statement::Opaque(_)))
@@ -69,15 +69,14 @@ impl Picture {
                 unknown: block.unknown,
                 hub: block.is_dispatch,
                 reachable: analysis.is_reachable(id),
-                loop_depth: analysis.loops.depth(id.as_u32()),
+                loop_depth: analysis.loops().depth(id),
             });
             let guard = guard(module, facts, &analysis, id);
             edges.extend(
                 analysis
-                    .cfg
-                    .out(id)
-                    .iter()
-                    .map(|edge| arrow(edge, guard.as_deref())),
+                    .cfg()
+                    .out_edges(id)
+                    .map(|(_, edge)| arrow(edge, guard.as_deref())),
             );
         }
         Self {
@@ -112,7 +111,7 @@ fn guard(
     analysis: &FunctionAnalysis,
     id: BlockId,
 ) -> Option<String> {
-    let block = analysis.cfg.block(id)?;
+    let block = analysis.cfg().block(id)?;
     let body = facts.body();
     let range = block.first.as_u32()..block.end.as_u32();
     let last = range

@@ -109,13 +109,12 @@ fn one(facts: FunctionFacts<'_>, name: String, kind: &'static str) -> OfFunction
         }
     }
     let (mut blocks, mut loops, mut loop_depth) = (0, 0, 0);
-    for (id, _) in analysis.cfg.blocks().filter(|(_, b)| !b.is_dispatch) {
-        let id = id.as_u32();
+    for (id, _) in analysis.cfg().blocks().filter(|(_, b)| !b.is_dispatch) {
         blocks += 1;
-        loops += u64::from(analysis.loops.header(id) == Some(id));
-        loop_depth = loop_depth.max(analysis.loops.depth(id));
+        loops += u64::from(analysis.loops().header(id) == Some(id));
+        loop_depth = loop_depth.max(analysis.loops().depth(id));
     }
-    let classes = CLASSES.iter().zip(analysis.pressure.by_class);
+    let classes = CLASSES.iter().zip(analysis.pressure().by_class);
     let memory = memory.into_iter();
     OfFunction {
         name,
@@ -127,7 +126,7 @@ fn one(facts: FunctionFacts<'_>, name: String, kind: &'static str) -> OfFunction
         loop_depth,
         barriers,
         pressure: Pressure {
-            max_b32_units: analysis.pressure.units,
+            max_b32_units: analysis.pressure().units,
             by_class: classes.map(|(&c, n)| (labels::class(c), n)).collect(),
         },
         memory: memory

@@ -1,0 +1,68 @@
+//! Directions of rounding.
+
+use ptx_isa::Modifier;
+
+/// A direction of rounding of IEEE 754.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rounding {
+    /// To nearest, ties to even.
+    Nearest,
+    Zero,
+    Down,
+    Up,
+}
+
+impl Rounding {
+    /// The direction of a modifier, and whether the modifier rounds to an integer.
+    pub(super) fn of(modifier: Modifier) -> Option<(Self, bool)> {
+        Some(match modifier {
+            Modifier::Rn => (Self::Nearest, false),
+            Modifier::Rz => (Self::Zero, false),
+            Modifier::Rm => (Self::Down, false),
+            Modifier::Rp => (Self::Up, false),
+            Modifier::Rni => (Self::Nearest, true),
+            Modifier::Rzi => (Self::Zero, true),
+            Modifier::Rmi => (Self::Down, true),
+            Modifier::Rpi => (Self::Up, true),
+            _ => return None,
+        })
+    }
+
+    /// How the magnitude of a number of this sign is rounded.
+    pub(super) const fn of_magnitude(self, negative: bool) -> MagnitudeRounding {
+        match (self, negative) {
+            (Self::Nearest, _) => MagnitudeRounding::Nearest,
+            (Self::Down, true) | (Self::Up, false) => MagnitudeRounding::Up,
+            (Self::Zero | Self::Down | Self::Up, _) => MagnitudeRounding::Down,
+        }
+    }
+}
+
+/// A direction of rounding of a magnitude.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum MagnitudeRounding {
+    /// To nearest, ties to even.
+    Nearest,
+    Down,
+    Up,
+}
+
+/// `mantissa` without its lowest `drop` bits, rounded; if `drop` is negative, multiplied by a power of two.
+pub(super) fn round(mantissa: u128, drop: i32, direction: MagnitudeRounding) -> u128 {
+    if drop <= 0 {
+        return mantissa.checked_shl(drop.unsigned_abs()).unwrap_or(0);
+    }
+    let drop = drop.unsigned_abs();
+    let kept = mantissa.checked_shr(drop).unwrap_or(0);
+    let lost = mantissa & 1u128.checked_shl(drop).map_or(u128::MAX, |bit| bit - 1);
+    // From 129 bits on the lost part is less than half of a unit.
+    let half = 1u128.checked_shl(drop - 1).unwrap_or(u128::MAX);
+    let up = match direction {
+        MagnitudeRounding::Nearest => {
+            drop <= 128 && (lost > half || (lost == half && kept & 1 == 1))
+        }
+        MagnitudeRounding::Down => false,
+        MagnitudeRounding::Up => lost != 0,
+    };
+    kept + u128::from(up)
+}

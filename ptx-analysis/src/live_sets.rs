@@ -1,0 +1,161 @@
+//! The sets of variables that are live at the start and at the end of each block.
+//!
+//! The least solution of `live_in = uses ∪ (live_out − kills)` and `live_out = at_end ∪ ⋃ live_in of the successors`,
+//! by a worklist in post-order. The sets share what they have in common (see [`SharedSets`]): time and memory are those
+//! of the differences between neighbouring blocks, not those of the sets.
+
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use crate::graph::{Csr, DepthFirst, Graph, Numbered as _};
+use crate::shared_sets::{SetId, SharedSets, WordUpdate, push_updates};
+
+/// What blocks do to variables: for each block a row of variables below `bound`.
+pub(crate) struct Effects<'a> {
+    /// Read before any unconditional write in the block.
+    pub(crate) uses: &'a Csr,
+    /// Written unconditionally.
+    pub(crate) kills: &'a Csr,
+    /// Read after the function, where the block returns.
+    pub(crate) at_end: &'a Csr,
+    /// One more than the greatest variable.
+    pub(crate) bound: u32,
+}
+
+/// The live sets of a function.
+#[derive(Clone, Debug)]
+pub(crate) struct LiveSets {
+    pub(crate) sets: SharedSets,
+    live_in: Vec<SetId>,
+    live_out: Vec<SetId>,
+}
+
+impl LiveSets {
+    /// Solves the equations for every block of `graph`, reachable or not.
+    pub(crate) fn new(graph: &impl Graph, effects: &Effects<'_>) -> Self {
+        let blocks = graph.node_count() as usize;
+        let search = DepthFirst::whole(graph);
+        let mut solver = Solver {
+            graph,
+            order: search.postorder(),
+            position: alloc::vec![0; blocks],
+            queue: BinaryHeap::new(),
+            queued: alloc::vec![true; blocks],
+            updates: Vec::new(),
+            starts: Vec::with_capacity(blocks + 1),
+            found: Self {
+                sets: SharedSets::new(effects.bound),
+                live_in: alloc::vec![SetId::EMPTY; blocks],
+                live_out: alloc::vec![SetId::EMPTY; blocks],
+            },
+        };
+        solver.start(effects);
+        // Each block once; after that, the queue holds those whose successors changed.
+        for at in 0..blocks as u32 {
+            solver.visit(at);
+        }
+        while let Some(Reverse(at)) = solver.queue.pop() {
+            solver.visit(at);
+        }
+        solver.found
+    }
+
+    /// What is live before the first instruction of a block.
+    pub(crate) fn live_in(&self, block: u32) -> SetId {
+        get(&self.live_in, block)
+    }
+
+    /// What is live after the last instruction of a block.
+    pub(crate) fn live_out(&self, block: u32) -> SetId {
+        get(&self.live_out, block)
+    }
+
+    /// What is live at the start and at the end of every block.
+    pub(crate) fn all(&self) -> impl Iterator<Item = SetId> + '_ {
+        self.live_in.iter().chain(&self.live_out).copied()
+    }
+}
+
+fn get(sets: &[SetId], block: u32) -> SetId {
+    sets.get(block as usize).copied().unwrap_or(SetId::EMPTY)
+}
+
+struct Solver<'a, G> {
+    graph: &'a G,
+    order: &'a [u32],
+    /// The position of each block in `order`.
+    position: Vec<u32>,
+    queue: BinaryHeap<Reverse<u32>>,
+    /// Whether each block is still to be visited.
+    queued: Vec<bool>,
+    /// What each block does to a set, and where the updates of each block start.
+    updates: Vec<WordUpdate>,
+    starts: Vec<usize>,
+    found: LiveSets,
+}
+
+impl<G: Graph> Solver<'_, G> {
+    fn start(&mut self, effects: &Effects<'_>) {
+        for (at, &block) in (0u32..).zip(self.order) {
+            if let Some(position) = self.position.get_mut(block as usize) {
+                *position = at;
+            }
+        }
+        for block in 0..self.graph.node_count() {
+            self.starts.push(self.updates.len());
+            let (uses, kills) = (effects.uses.row(block), effects.kills.row(block));
+            push_updates(&mut self.updates, uses, kills);
+            let mut at_end = Vec::new();
+            push_updates(&mut at_end, effects.at_end.row(block), &[]);
+            if let Some(live_out) = self.found.live_out.get_mut(block as usize) {
+                *live_out = self.found.sets.update(SetId::EMPTY, &at_end);
+            }
+        }
+        self.starts.push(self.updates.len());
+    }
+
+    /// Updates a block from its end, and the ends of its predecessors if its start changed.
+    fn visit(&mut self, at: u32) {
+        let Some(&block) = self.order.get(at as usize) else {
+            return;
+        };
+        let index = block as usize;
+        let (Some(queued), Some(&from), Some(&to)) = (
+            self.queued.get_mut(index),
+            self.starts.get(index),
+            self.starts.get(index + 1),
+        ) else {
+            return;
+        };
+        *queued = false;
+        let updates = self.updates.get(from..to).unwrap_or_default();
+        let end = get(&self.found.live_out, block);
+        let start = self.found.sets.update(end, updates);
+        let Some(old) = self.found.live_in.get_mut(index) else {
+            return;
+        };
+        if core::mem::replace(old, start) == start {
+            return;
+        }
+        for before in self.graph.pred(block) {
+            self.flow(start, before);
+        }
+    }
+
+    /// Adds what is live at the start of a successor to the end of a block.
+    fn flow(&mut self, live: SetId, block: u32) {
+        let index = block as usize;
+        let (Some(end), Some(queued)) = (
+            self.found.live_out.get_mut(index),
+            self.queued.get_mut(index),
+        ) else {
+            return;
+        };
+        let joined = self.found.sets.union(*end, live);
+        if core::mem::replace(end, joined) != joined && !core::mem::replace(queued, true) {
+            let position = self.position.get(index).copied().unwrap_or(0);
+            self.queue.push(Reverse(position));
+        }
+    }
+}
