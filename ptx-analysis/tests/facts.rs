@@ -164,11 +164,11 @@ fn memory() {
     );
     check(
         "atom.global.add.u32 %r1, [%d1], %r2;",
-        "%d1 %r2 -> %r1 | Atomic .global 4.relaxed.gpu | stays",
+        "%d1 %r2 -> %r1 | ReadModifyWrite .global 4.relaxed.gpu | stays",
     );
     check(
         "red.release.sys.global.add.u64 [%d1], %d2;",
-        "%d1 %d2 ->  | Atomic .global 8.release.sys | stays",
+        "%d1 %d2 ->  | ReadModifyWrite .global 8.release.sys | stays",
     );
     check(
         "ld.volatile.global.u32 %r1, [g+4];",
@@ -176,7 +176,7 @@ fn memory() {
     );
     check(
         "mbarrier.arrive.shared.b64 %d1, [bar];",
-        " -> %d1 | Atomic .shared 8.release.cta | stays",
+        " -> %d1 | ReadModifyWrite .shared 8.release.cta | stays",
     );
     check("fence.acq_rel.gpu;", " ->  | fence | stays");
     check("bar.sync 0;", " ->  | together Cta | barrier | stays");
@@ -191,19 +191,19 @@ fn asynchronous() {
     check("cp.async.wait_group 1;", " ->  | CpAsync Wait | stays");
     check(
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1], %r2, [bar];",
-        "%r1 %d1 %r2 ->  | Write .shared::cluster ?.weak | Read .global ?.weak | Atomic .shared::cluster 8.release.cluster | Mbarrier Start | stays",
+        "%r1 %d1 %r2 ->  | Write .shared::cluster ?.weak | Read .global ?.weak | ReadModifyWrite .shared::cluster 8.release.cluster | Mbarrier Start | stays",
     );
     check(
         "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d1, {%r2, %r3}], [bar];",
-        "%r1 %d1 %r2 %r3 ->  | Write .shared::cluster ?.weak | Read generic 128 | Atomic .shared::cluster 8.release.cluster | Read .global ?.weak | Mbarrier Start | stays",
+        "%r1 %d1 %r2 %r3 ->  | Write .shared::cluster ?.weak | Read generic 128 | ReadModifyWrite .shared::cluster 8.release.cluster | Read .global ?.weak | Mbarrier Start | stays",
     );
     check(
         "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%d1], [%r1], 16;",
-        "%d1 %r1 ->  | Atomic .global 16.relaxed.gpu | Read .shared::cta 16.weak | Bulk Start | stays",
+        "%d1 %r1 ->  | ReadModifyWrite .global 16.relaxed.gpu | Read .shared::cta 16.weak | Bulk Start | stays",
     );
     check(
         "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];",
-        "%r1 %r2 %r3 ->  | Write .shared::cluster 4.weak | Atomic .shared::cluster 8.release.cluster | Mbarrier Start | stays",
+        "%r1 %r2 %r3 ->  | Write .shared::cluster 4.weak | ReadModifyWrite .shared::cluster 8.release.cluster | Mbarrier Start | stays",
     );
     check(
         "st.async.release.gpu.global.u32 [%d1], %r2;",
@@ -211,11 +211,11 @@ fn asynchronous() {
     );
     check(
         "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];",
-        "%r1 %r2 %r3 ->  | Atomic .shared::cluster 4.relaxed.cluster | Atomic .shared::cluster 8.release.cluster | Mbarrier Start | stays",
+        "%r1 %r2 %r3 ->  | ReadModifyWrite .shared::cluster 4.relaxed.cluster | ReadModifyWrite .shared::cluster 8.release.cluster | Mbarrier Start | stays",
     );
     check(
         "tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [%d1];",
-        "%d1 ->  | Atomic generic 8 | Tcgen05 Commit | one-thread | stays",
+        "%d1 ->  | ReadModifyWrite generic 8 | Tcgen05 Commit | one-thread | stays",
     );
 }
 
@@ -228,17 +228,17 @@ fn control() {
     check("trap;", " ->  | Trap away | stays");
     check(
         "call (p0), f, (p1);",
-        " ->  | Write .param ? | Read .param ? | Update any ? | Call | writes-carry | stays",
+        " ->  | Write .param ? | Read .param ? | ReadWrite any ? | Call | writes-carry | stays",
     );
     check(
         "call never;",
-        " ->  | Update any ? | Call away | writes-carry | stays",
+        " ->  | ReadWrite any ? | Call away | writes-carry | stays",
     );
 }
 
 #[test]
 fn what_is_not_known_may_do_anything() {
-    let worst = "%r1 %r2 ->  ?%r1 %r2 | Update any ? | Unknown | reads-carry | writes-carry | stays | unknown";
+    let worst = "%r1 %r2 ->  ?%r1 %r2 | ReadWrite any ? | Unknown | reads-carry | writes-carry | stays | unknown";
     check("frobnicate.s32 %r1, %r2;", worst);
     check("add.frob %r1, %r2;", worst);
     check("add.s32 %r1, %r2;", worst);
