@@ -5,7 +5,7 @@ use ptx_ir::{Code, NameId};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::redeclaration::List;
-use super::{Text, Wording};
+use super::{Text, Wording, counted};
 
 /// Why a parameter does not take an argument.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -48,12 +48,15 @@ impl CallProblem {
         match self {
             Self::Count(list, found, expected) => {
                 let what = match list {
-                    List::Parameters => "arguments",
-                    List::Results => "results",
+                    List::Parameters => "argument",
+                    List::Results => "result",
                 };
                 Text::error(
                     Code::CallCount,
-                    format!("expected {expected} {what} in the call, found {found}"),
+                    format!(
+                        "expected {} in the call, found {found}",
+                        counted(expected, what)
+                    ),
                 )
                 .help("match the declaration or the prototype of the function")
             }

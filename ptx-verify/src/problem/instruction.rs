@@ -1,7 +1,7 @@
 //! Problems of single instructions.
 
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId};
 use ptx_isa::{
@@ -9,7 +9,7 @@ use ptx_isa::{
     OperandViolation, Role, Rule, ScalarType, Since, Slot, SpecialReg, StateSpace,
 };
 
-use super::{Text, Wording};
+use super::{Text, Wording, counted};
 
 /// What is wrong with an instruction.
 #[derive(Copy, Clone, Debug)]
@@ -115,13 +115,13 @@ impl InstProblem {
             InstProblemKind::Operand(mismatch) => mismatch.text(op, found),
             InstProblemKind::Count(form, found, least, most) => {
                 let expected = match most - least {
-                    0 => least.to_string(),
-                    1 => format!("{least} or {most}"),
-                    _ => format!("{least} to {most}"),
+                    0 => counted(least as u64, "operand"),
+                    1 => format!("{least} or {most} operands"),
+                    _ => format!("{least} to {most} operands"),
                 };
                 Text::error(
                     Code::OperandCount,
-                    format!("expected {expected} operands of `{op}`, found {found}"),
+                    format!("expected {expected} of `{op}`, found {found}"),
                 )
                 .help(form.syntax())
             }
@@ -213,7 +213,7 @@ impl InstProblemKind {
                 };
                 unavailable(register.text(), &wanted, &have)
             }
-            Self::Unavailable(floors) => unavailable(op, &floors_text(floors), &have),
+            Self::Unavailable(floors) => unavailable(op, &floors_text(floors, "and"), &have),
             _ => Text::error(Code::Combination, format!("invalid form of `{op}`")),
         }
     }

@@ -129,3 +129,11 @@ impl Problem {
         }
     }
 }
+
+/// A count with its noun, which gets an `s` unless the count is 1.
+fn counted(count: impl Into<u64>, noun: &str) -> String {
+    match count.into() {
+        1 => alloc::format!("1 {noun}"),
+        count => alloc::format!("{count} {noun}s"),
+    }
+}

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use ptx_ir::{Code, FunctionKind, Linkage, NameId};
 
-use super::{Text, Wording};
+use super::{Text, Wording, counted};
 
 /// How two prototypes differ.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -33,10 +33,10 @@ impl PrototypeDifference {
         match self {
             Self::Count(list, here, first) => {
                 let what = match list {
-                    List::Parameters => "parameters",
-                    List::Results => "results",
+                    List::Parameters => "parameter",
+                    List::Results => "result",
                 };
-                format!("expected {first} {what}, found {here}")
+                format!("expected {}, found {here}", counted(first, what))
             }
             Self::Item(list, nth, property) => {
                 let what = match list {
