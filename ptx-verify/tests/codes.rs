@@ -73,7 +73,11 @@ fn each_file_has_the_diagnostics_in_its_comments() {
         let lines = found.lines().zip(expected.lines());
         let lines = lines.filter(|(found, expected)| found != expected);
         let lines = lines.map(|(found, expected)| format!("expected {expected}\n   found {found}"));
-        wrong.push(format!("{}:\n{}", path.display(), lines.collect::<Vec<_>>().join("\n")));
+        wrong.push(format!(
+            "{}:\n{}",
+            path.display(),
+            lines.collect::<Vec<_>>().join("\n")
+        ));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
