@@ -199,7 +199,7 @@ impl InstProblemKind {
                 Code::Withdrawn,
                 format!(
                     "`{op}` was removed in {}; this is {have}",
-                    floors_text(floors)
+                    floors_text(floors, "on")
                 ),
             )
             .help(match instead {
@@ -377,13 +377,15 @@ impl OperandMismatch {
     }
 }
 
-fn floors_text(floors: &[Since]) -> String {
-    let mut texts: Vec<String> = floors.iter().map(floor_text).collect();
+/// The versions with their targets, joined by a word.
+fn floors_text(floors: &[Since], word: &str) -> String {
+    let texts = floors.iter().map(|floor| floor_text(floor, word));
+    let mut texts: Vec<String> = texts.collect();
     texts.dedup();
     texts.join(", or ")
 }
 
-fn floor_text(floor: &Since) -> String {
+fn floor_text(floor: &Since, word: &str) -> String {
     if floor.text().is_empty() {
         return format!("PTX {}", floor.version());
     }
@@ -393,7 +395,7 @@ fn floor_text(floor: &Since) -> String {
         None => format!("`{name}`"),
     });
     let names: Vec<String> = names.collect();
-    format!("PTX {} and {}", floor.version(), names.join(" or "))
+    format!("PTX {} {word} {}", floor.version(), names.join(" or "))
 }
 
 /// The first few words, separated by commas, and how many more there are.
