@@ -14,7 +14,8 @@
 //! | [`transform`] | `ptx-transform` | `transform` | rewriting, linking, instrumentation |
 //!
 //! All of these features are on by default. Others: `std` (on by default; without it the crate is `no_std` and needs `alloc`),
-//! `petgraph` (petgraph's traits for the graphs of [`analysis`]).
+//! `petgraph` (petgraph's traits for the graphs of [`analysis`]), `render` (diagnostics with the lines of their source), `serde` (ids, spans
+//! and diagnostics).
 //!
 //! # Example
 //!
