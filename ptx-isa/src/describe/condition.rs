@@ -1,4 +1,4 @@
-//! Conditions as clauses: ".type is one of .f16 .bf16 and c is given".
+//! Conditions as clauses, such as ".type is one of .f16 .bf16 and c is given".
 
 use core::fmt::{self, Display, Formatter};
 
@@ -24,7 +24,7 @@ struct Clause<'a> {
 }
 
 impl Clause<'_> {
-    /// A negation is carried down to the single clauses, which can be negated in words.
+    /// Writes the condition or its negation; a negation is applied to the innermost clauses.
     fn write(self, f: &mut Formatter<'_>, cond: &Cond, negated: bool, nested: bool) -> fmt::Result {
         match *cond {
             Cond::Always => f.write_str(if negated { "never" } else { "always" }),
@@ -50,7 +50,7 @@ impl Clause<'_> {
                 let name = slot_name(self.form, slot);
                 let be = self.be(negated);
                 match set.as_slice() {
-                    // A word that stands for itself.
+                    // The slot of a fixed modifier.
                     [word] if word.text() == name => self.given(f, name, negated),
                     [word] => write!(f, "{name} {be} {word}"),
                     list => {
@@ -91,7 +91,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    /// Several words of one slot, named one by one.
+    /// Several modifiers of one slot.
     fn choice(self, f: &mut Formatter<'_>, list: &[Cond], negated: bool) -> fmt::Result {
         for (i, cond) in list.iter().enumerate() {
             let Cond::Holds(slot, set) = *cond else {
@@ -125,13 +125,13 @@ impl Clause<'_> {
     }
 
     fn place(self, f: &mut Formatter<'_>, kernel: bool) -> fmt::Result {
-        let stand = if self.must { "must stand" } else { "stands" };
+        let be = if self.must { "must be" } else { "is" };
         let place = if kernel {
             "in a kernel"
         } else {
-            "in a function that is no kernel"
+            "in a function that is not a kernel"
         };
-        write!(f, "it {stand} {place}")
+        write!(f, "the instruction {be} {place}")
     }
 
     fn test(
@@ -155,22 +155,22 @@ impl Clause<'_> {
             OperandTest::Negated => "negated",
             OperandTest::Inverted => "inverted",
             OperandTest::Pair => "a pair",
-            OperandTest::Unified => "marked .unified",
-            OperandTest::HasDiscard => "a vector with _ in it",
+            OperandTest::Unified => "followed by .unified",
+            OperandTest::HasDiscard => "a vector with _ among its elements",
             OperandTest::Floating => "floating point",
-            OperandTest::Bits => "a register of bits",
+            OperandTest::Bits => "a register of a bits type",
             OperandTest::NotF32Bits => "a constant not written as `0f…`",
-            OperandTest::Constant => "of nothing but constants",
-            OperandTest::Integer => "an integer",
-            OperandTest::IntThenFloat => "an integer and then floating point",
-            OperandTest::Handle => "a texture, a sampler or a surface",
-            OperandTest::Vector(n) => return write!(f, "{name} {be} a vector of {n}"),
+            OperandTest::Constant => "a constant or a vector of constants",
+            OperandTest::Integer => "an integer or a vector of integers",
+            OperandTest::IntThenFloat => "a vector of an integer followed by floating point",
+            OperandTest::Handle => "a texture, sampler or surface",
+            OperandTest::Vector(n) => return write!(f, "{name} {be} a vector of {n} elements"),
         };
         write!(f, "{name} {be} {what}")
     }
 }
 
-/// Whether all the conditions ask for words of the same slot.
+/// Whether all conditions test the same slot.
 fn same_slot(list: &[Cond]) -> bool {
     let slot = |cond: &Cond| match *cond {
         Cond::Holds(slot, _) => Some(slot),

@@ -1,4 +1,4 @@
-//! Effects as phrases: "waits for other threads".
+//! Effects as phrases, such as "waits for other threads".
 
 use core::fmt::Display;
 
@@ -8,7 +8,7 @@ use crate::{
     ModifierSource, Proxy,
 };
 
-/// What an effect of the form is, and when.
+/// An effect of the form and its condition.
 pub fn effect(form: &Form, effect: &Effect) -> impl Display {
     super::from_fn(move |f| {
         match effect.kind {
@@ -16,22 +16,22 @@ pub fn effect(form: &Form, effect: &Effect) -> impl Display {
             EffectKind::Scope(word) => write!(f, "memory scope {}", chosen(form, word))?,
             EffectKind::Lanes(operand) => {
                 let name = operand_name(form, operand);
-                write!(f, "the lanes in {name} execute it together")?;
+                write!(f, "executed together by the lanes in {name}")?;
             }
             EffectKind::Memory(access, space) => {
                 let done = match access {
-                    Access::None => "reaches",
+                    Access::None => "accesses",
                     Access::Read => "reads",
                     Access::Write => "writes",
                     Access::ReadWrite => "reads and writes",
-                    Access::ReadModifyWrite => "reads and writes, indivisibly,",
+                    Access::ReadModifyWrite => "atomically updates",
                 };
                 write!(f, "{done} {space} memory that no operand addresses")?;
             }
             EffectKind::Async(what, step) => {
                 let step = match step {
-                    AsyncPhase::Start => "starts an asynchronous operation, awaited by",
-                    AsyncPhase::Commit => "puts asynchronous operations under",
+                    AsyncPhase::Start => "starts an asynchronous operation, tracked by",
+                    AsyncPhase::Commit => "commits asynchronous operations to",
                     AsyncPhase::Wait => "waits for",
                 };
                 write!(f, "{step} {}", completion(what))?;
@@ -54,50 +54,50 @@ fn chosen(form: &Form, word: ModifierSource) -> &'static str {
 
 const fn completion(what: Completion) -> &'static str {
     match what {
-        Completion::CpAsync => "groups of asynchronous copies",
-        Completion::Bulk => "bulk groups",
+        Completion::CpAsync => "async copy groups",
+        Completion::Bulk => "bulk async-groups",
         Completion::Mbarrier => "an mbarrier object",
-        Completion::Wgmma => "groups of warpgroup multiplications",
-        Completion::Tcgen05 => "the waits and commits of tensor memory",
+        Completion::Wgmma => "warpgroup async-groups",
+        Completion::Tcgen05 => "the wait and commit instructions of tensor memory",
     }
 }
 
-/// Effects that need no name of the form.
+/// Effects whose phrase contains no name from the form.
 const fn fixed(kind: EffectKind) -> &'static str {
     match kind {
-        EffectKind::Proxy(Proxy::Generic) => "reaches memory through the generic proxy",
-        EffectKind::Proxy(Proxy::Async) => "reaches memory through the async proxy",
-        EffectKind::Proxy(Proxy::Tensormap) => "reaches memory through the tensormap proxy",
-        EffectKind::Proxy(Proxy::Texture) => "reaches memory through the texture proxy",
-        EffectKind::Proxy(Proxy::Surface) => "reaches memory through the surface proxy",
-        EffectKind::Proxy(Proxy::ReadOnly) => "reads data that nothing changes",
-        EffectKind::Control(Control::Jump) => "jumps",
-        EffectKind::Control(Control::Table) => "jumps to a label of a list",
-        EffectKind::Control(Control::Call) => "calls",
-        EffectKind::Control(Control::Return) => "returns",
-        EffectKind::Control(Control::Exit) => "ends the thread",
+        EffectKind::Proxy(Proxy::Generic) => "accesses memory through the generic proxy",
+        EffectKind::Proxy(Proxy::Async) => "accesses memory through the async proxy",
+        EffectKind::Proxy(Proxy::Tensormap) => "accesses memory through the tensormap proxy",
+        EffectKind::Proxy(Proxy::Texture) => "accesses memory through the texture proxy",
+        EffectKind::Proxy(Proxy::Surface) => "accesses memory through the surface proxy",
+        EffectKind::Proxy(Proxy::ReadOnly) => "reads data that is constant during the kernel",
+        EffectKind::Control(Control::Jump) => "branches to a label",
+        EffectKind::Control(Control::Table) => "branches to a label of a list",
+        EffectKind::Control(Control::Call) => "calls a function",
+        EffectKind::Control(Control::Return) => "returns from the function",
+        EffectKind::Control(Control::Exit) => "terminates the thread",
         EffectKind::Control(Control::Trap) => "aborts the kernel",
         EffectKind::Converge(ConvergenceScope::Active) => {
-            "the result depends on which threads are there"
+            "the result depends on which threads are active"
         }
         EffectKind::Converge(ConvergenceScope::Warp) => {
-            "all threads of the warp execute it together"
+            "executed together by all threads of the warp"
         }
         EffectKind::Converge(ConvergenceScope::Warpgroup) => {
-            "all threads of the warpgroup execute it together"
+            "executed together by all threads of the warpgroup"
         }
-        EffectKind::Converge(ConvergenceScope::Cta) => "all threads of the CTA execute it together",
+        EffectKind::Converge(ConvergenceScope::Cta) => "executed together by all threads of the CTA",
         EffectKind::Converge(ConvergenceScope::Cluster) => {
-            "all threads of the cluster execute it together"
+            "executed together by all threads of the cluster"
         }
         EffectKind::CarryRead => "reads the carry flag",
         EffectKind::CarryWrite => "writes the carry flag",
-        EffectKind::Volatile => "happens exactly as often as it is written",
+        EffectKind::Volatile => "must not be removed, duplicated or merged",
         EffectKind::Fence => "orders memory accesses",
         EffectKind::Barrier => "waits for other threads",
-        EffectKind::Uniform => "all active threads of a warp go the same way",
-        EffectKind::OneThread => "one thread acts for all",
-        EffectKind::SideEffect => "stays although it has no result",
+        EffectKind::Uniform => "all active threads of the warp take the same branch",
+        EffectKind::OneThread => "performed once for all participating threads",
+        EffectKind::SideEffect => "has a side effect",
         EffectKind::Order(_)
         | EffectKind::Scope(_)
         | EffectKind::Lanes(_)

@@ -1,31 +1,31 @@
-//! All that is said of a form, a line each: of the form as such, or of the instruction that chose its words.
+//! All statements about a form, one line each.
 
 use core::fmt::{self, Arguments, Display, Write};
 
 use super::{alternatives, effect, floors, operand, rule};
 use crate::{Cond, Form, RuleKind, Slot, SlotAssignment};
 
-/// What a line is about.
+/// The topic of a line.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Topic {
-    /// The words of a slot.
+    /// The modifiers of a slot.
     Modifiers,
-    /// What may stand for an operand.
+    /// An operand.
     Operands,
-    /// What goes together.
+    /// A legality rule.
     Rules,
     /// Versions and targets.
     Since,
-    /// What it does beyond its operands.
+    /// An effect besides reading and writing operands.
     Effects,
-    /// What else is worth knowing.
+    /// Additional information.
     Note,
-    /// Where manual and assembler do not agree.
+    /// A difference between the PTX ISA manual and ptxas.
     Differs,
 }
 
 impl Topic {
-    /// A heading for its lines.
+    /// The heading of its lines.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Modifiers => "modifiers",
@@ -39,19 +39,23 @@ impl Topic {
     }
 }
 
-/// Calls `put` with every line, topics not sorted; names and words stand in backquotes.
+/// Calls `put` with every line in no particular order of topics; names and modifiers are in backquotes.
 ///
-/// Where an instruction chose its words, they are named, and what they rule out is left out.
+/// With the modifiers of an instruction (`chosen`), rules that they exclude are omitted.
+///
+/// # Errors
+///
+/// The first error that `put` returns.
 pub fn each_fact(
     form: &Form,
     chosen: Option<&SlotAssignment>,
     put: &mut dyn FnMut(Topic, Arguments<'_>) -> fmt::Result,
 ) -> fmt::Result {
     for (index, slot) in form.slots().enumerate() {
-        // Of a word that stands for itself there is nothing to say but that it is there.
+        // Nothing is to be said of the slot of a fixed modifier except that it is given.
         if is_written(&alternatives(slot), slot.name()) {
             if slot.is_optional() && chosen.is_some_and(|c| c.is_filled(index)) {
-                put(Topic::Modifiers, format_args!("`{}`: here", slot.name()))?;
+                put(Topic::Modifiers, format_args!("`{}`: given", slot.name()))?;
             }
             continue;
         }
@@ -90,7 +94,7 @@ pub fn each_fact(
     Ok(())
 }
 
-/// What the absence of a slot means, and what it holds.
+/// The default of a slot and what it holds.
 fn more<'a>(
     slot: &'a Slot,
     index: usize,
@@ -98,18 +102,18 @@ fn more<'a>(
 ) -> impl Display + use<'a> {
     super::from_fn(move |f| {
         if let Some(default) = slot.default() {
-            write!(f, ", else `{default}`")?;
+            write!(f, ", default `{default}`")?;
         }
         let Some(chosen) = chosen.filter(|c| c.is_filled(index)) else {
             return Ok(());
         };
-        f.write_str(", here `")?;
+        f.write_str(", given: `")?;
         chosen.words(index).try_for_each(|w| write!(f, "{w}"))?;
         f.write_str("`")
     })
 }
 
-/// Whether something is displayed as just this text.
+/// Whether the display of a value is this text.
 fn is_written(what: &impl Display, text: &str) -> bool {
     struct Rest<'a>(&'a str);
     impl Write for Rest<'_> {

@@ -1,7 +1,7 @@
-//! The table in words: what a form takes and what it demands.
+//! Forms, operands, rules and effects as English text.
 //!
-//! Every function gives something to display; nothing is allocated, the text is put together while it is written.
-//! Slots and operands are called as the form calls them, so that the words go with [`Form::syntax`](crate::Form::syntax).
+//! Every function returns a value to display and allocates nothing. Slots and operands have the names that they have in
+//! [`Form::syntax`](crate::Form::syntax).
 
 mod condition;
 mod effect;
@@ -36,19 +36,19 @@ fn from_fn(write: impl Fn(&mut fmt::Formatter<'_>) -> fmt::Result) -> impl fmt::
     FromFn(write)
 }
 
-/// What a slot is called.
+/// The name of a slot.
 fn slot_name(form: &Form, slot: u8) -> &'static str {
     form.slot(slot.into()).map_or("", |s| s.name())
 }
 
-/// What an operand is called.
+/// The name of an operand.
 fn operand_name(form: &Form, operand: u8) -> &'static str {
     form.operands()
         .get(usize::from(operand))
         .map_or("", |o| o.name)
 }
 
-/// Writes phrases with something between them.
+/// Writes phrases with a separator.
 struct Phrases<'a, 'b> {
     f: &'a mut fmt::Formatter<'b>,
     between: &'static str,

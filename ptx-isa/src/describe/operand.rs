@@ -1,4 +1,4 @@
-//! Operands: what each is to its instruction, and what may stand for it.
+//! Operands as phrases: role, type and properties.
 
 use core::fmt::{self, Display};
 
@@ -6,7 +6,7 @@ use super::{Phrases, condition, operand_name, slot_name, words};
 use crate::generated::marks::PHRASES;
 use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Size, Spaces, TypeExpr};
 
-/// Everything about an operand: its role, its type, and what else may be said.
+/// The role, the type and all other properties of an operand.
 pub fn operand(form: &Form, operand: &Operand) -> impl Display {
     super::from_fn(move |f| {
         f.write_str(role(operand))?;
@@ -20,7 +20,7 @@ pub fn operand(form: &Form, operand: &Operand) -> impl Display {
     })
 }
 
-/// What an operand is to its instruction.
+/// The role of an operand.
 pub const fn role(operand: &Operand) -> &'static str {
     match (operand.role, operand.access) {
         (Role::Def, _) => "written",
@@ -30,7 +30,7 @@ pub const fn role(operand: &Operand) -> &'static str {
         (Role::Addr, Access::Read) => "address, read",
         (Role::Addr, Access::Write) => "address, written",
         (Role::Addr, Access::ReadWrite) => "address, read and written",
-        (Role::Addr, Access::ReadModifyWrite) => "address, read and written indivisibly",
+        (Role::Addr, Access::ReadModifyWrite) => "address, atomically updated",
         (Role::Imm, _) => "constant",
         (Role::Label, _) => "label",
         (Role::Func, _) if operand.marks.contains(Marks::REG) => "address of a function",
@@ -38,24 +38,24 @@ pub const fn role(operand: &Operand) -> &'static str {
         (Role::Symbol, _) => "variable",
         (Role::Args, _) => "arguments",
         (Role::Rets, _) => "results",
-        (Role::LabelTable, _) => "label of a list or prototype",
+        (Role::LabelTable, _) => "label of a list or a prototype",
         (Role::Sreg, _) => "special register",
     }
 }
 
-/// A type as the slots of the form say.
+/// A type in terms of the slots of the form.
 pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
     super::from_fn(move |f| match ty {
         TypeExpr::None => f.write_str("any type"),
         TypeExpr::Scalar(ty) => write!(f, "{ty}"),
         TypeExpr::Slot(slot) => f.write_str(slot_name(form, slot)),
-        TypeExpr::Bits(slot) => write!(f, "any type as wide as {}", slot_name(form, slot)),
-        TypeExpr::DoubleWidth(slot) => write!(f, "twice as wide as {}", slot_name(form, slot)),
-        TypeExpr::Container(slot) => write!(f, "register for {}", slot_name(form, slot)),
+        TypeExpr::Bits(slot) => write!(f, "any type with the width of {}", slot_name(form, slot)),
+        TypeExpr::DoubleWidth(slot) => write!(f, "twice the width of {}", slot_name(form, slot)),
+        TypeExpr::Container(slot) => write!(f, "register that holds {}", slot_name(form, slot)),
     })
 }
 
-/// What else may stand for an operand, and when it is there; often nothing.
+/// The properties of an operand besides role and type; may be empty.
 pub fn details(form: &Form, operand: &Operand) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, ", ");
@@ -101,7 +101,7 @@ fn each_detail(
         Size::Unknown => {}
         Size::Fixed(bytes) => put(format_args!("{bytes} bytes"))?,
         Size::Like(other) => put(format_args!(
-            "as many bytes as {} has",
+            "as many bytes as {} holds",
             operand_name(form, other)
         ))?,
         Size::Value(other) => put(format_args!("{} bytes", operand_name(form, other)))?,
@@ -110,8 +110,8 @@ fn each_detail(
         put(format_args!("aligned to {} bytes", operand.align))?;
     }
     match operand.iff {
-        Some(iff) => put(format_args!("given exactly if {}", condition(form, &iff))),
-        None if operand.optional => put(format_args!("may be left out")),
+        Some(iff) => put(format_args!("present exactly if {}", condition(form, &iff))),
+        None if operand.optional => put(format_args!("optional")),
         None => Ok(()),
     }
 }
@@ -129,13 +129,13 @@ fn spaces(list: &[crate::Modifier], generic: Option<&str>) -> impl Display {
 fn length(form: &Form, length: Length) -> impl Display {
     super::from_fn(move |f| match length {
         Length::Scalar => Ok(()),
-        Length::Fixed(n) => write!(f, "vector of {n}"),
-        Length::Slot(slot) => write!(f, "vector if {} says so", slot_name(form, slot)),
-        Length::Table => f.write_str("vector as the table says"),
+        Length::Fixed(n) => write!(f, "vector of {n} elements"),
+        Length::Slot(slot) => write!(f, "vector of the length in {}", slot_name(form, slot)),
+        Length::Table => f.write_str("vector with the length in the table"),
         Length::Fragment(slot) => {
             write!(
                 f,
-                "vector with the thread's share of {}",
+                "vector with the part of {} that one thread holds",
                 slot_name(form, slot)
             )
         }

@@ -1,16 +1,16 @@
-//! Rules as sentences without their full stop.
+//! Rules as sentences without a full stop.
 
 use core::fmt::{self, Display, Formatter};
 
 use super::{condition, demand, floors, operand_name, slot_name};
 use crate::{Cond, Enforcement, Form, Rule, RuleKind};
 
-/// What a rule of the form says.
+/// A rule of the form as a sentence.
 pub fn rule(form: &Form, rule: &Rule) -> impl Display {
     super::from_fn(move |f| {
         kind(f, form, &rule.kind)?;
         if rule.ptxas {
-            f.write_str(" (only the assembler says so)")?;
+            f.write_str(" (ptxas only, not in the manual)")?;
         }
         Ok(())
     })
@@ -29,22 +29,22 @@ fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
         }
         RuleKind::RemovedIn(when, list) => {
             given(f, form, &when)?;
-            write!(f, "removed with {}", floors(list))
+            write!(f, "removed in {}", floors(list))
         }
         RuleKind::Deprecated(when, list, instead) => {
             given(f, form, &when)?;
-            write!(f, "deprecated since {}; write {instead}", floors(list))
+            write!(f, "deprecated since {}; use {instead}", floors(list))
         }
         RuleKind::Ordered(low, high) => {
             let (low, high) = (operand_name(form, low), operand_name(form, high));
-            write!(f, "of two constants {low} must not be larger than {high}")
+            write!(f, "if both are constants, {low} must not be greater than {high}")
         }
         RuleKind::MustAgree(slot, enforcement) => {
             let name = slot_name(form, slot);
-            write!(f, "all instructions of a kernel have the same {name}")?;
+            write!(f, "all instructions of a kernel must have the same {name}")?;
             f.write_str(match enforcement {
                 Enforcement::Error => "",
-                Enforcement::Warning => ", else a warning",
+                Enforcement::Warning => " (a warning)",
             })
         }
     }

@@ -1,11 +1,11 @@
-//! Lists of words, long runs of them as ranges: `.m64n{8..256 step 8}k16`.
+//! Lists of modifiers, long runs as ranges: `.m64n{8..256 step 8}k16`.
 
 use core::fmt::Display;
 
 use super::Phrases;
 use crate::{Modifier, Slot};
 
-/// The alternatives of a slot: single words, then those of several words.
+/// The alternatives of a slot: single modifiers, then sequences.
 pub fn alternatives(slot: &Slot) -> impl Display {
     super::from_fn(move |f| {
         let singles = slot.words().as_slice();
@@ -20,7 +20,7 @@ pub fn alternatives(slot: &Slot) -> impl Display {
     })
 }
 
-/// Words one blank apart.
+/// Modifiers separated by spaces.
 pub fn words(list: &[Modifier]) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, " ");
@@ -53,7 +53,7 @@ pub fn words(list: &[Modifier]) -> impl Display {
     })
 }
 
-/// Words that differ in one number, which grows evenly.
+/// Modifiers that differ in one number, which increases in equal steps.
 struct Run {
     before: &'static str,
     low: u32,
@@ -63,7 +63,7 @@ struct Run {
     len: usize,
 }
 
-/// From how many words on a range is easier to read than the words.
+/// The minimum length of a run that is written as a range.
 const LONG: usize = 6;
 
 fn run(list: &[Modifier]) -> Option<Run> {
@@ -91,7 +91,7 @@ fn run(list: &[Modifier]) -> Option<Run> {
     })
 }
 
-/// Where the number begins that differs.
+/// The offset of the number in which two texts differ.
 fn number_start(first: &str, second: &str) -> Option<usize> {
     let differs = first
         .bytes()
@@ -101,7 +101,7 @@ fn number_start(first: &str, second: &str) -> Option<usize> {
     Some(head.trim_end_matches(|c: char| c.is_ascii_digit()).len())
 }
 
-/// The number after a beginning, and what follows it.
+/// The number after a prefix, and the rest.
 fn number(word: &'static str, before: &str) -> Option<(u32, &'static str)> {
     let rest = word.strip_prefix(before)?;
     let end = rest

@@ -1,11 +1,11 @@
-//! Tables of legal combinations, in columns.
+//! Tables of legal combinations as text in columns.
 
 use core::fmt::{self, Display, Write};
 
 use super::{Phrases, floors, operand_name, slot_name, words};
 use crate::{Cell, Form, Row, SlotAssignment, Table};
 
-/// A table with a line of headings; of an instruction that chose its words, the row that decides.
+/// A table with a heading line; with the modifiers of an instruction, only the row that decides.
 pub fn table<'a>(
     form: &'a Form,
     table: &'a Table,
@@ -25,7 +25,7 @@ pub fn table<'a>(
             }
         }
         for line in lines() {
-            // Blanks are only written before something.
+            // Spaces are only written before text.
             let mut blanks = 0;
             for (column, &width) in widths.iter().enumerate() {
                 let text = cell(form, table, line, column);
@@ -42,10 +42,10 @@ pub fn table<'a>(
     })
 }
 
-/// No table has as many columns.
+/// More than the number of columns of any table.
 const WIDEST: usize = 24;
 
-/// What stands in a column of a row, or over it: slots, then lengths of operands, then versions and targets.
+/// The text of a column in a row or in the heading: slots, then lengths of operands, then versions and targets.
 fn cell<'a>(
     form: &'a Form,
     table: &'a Table,
@@ -72,23 +72,23 @@ fn cell<'a>(
     })
 }
 
-/// What a cell asks of its slot.
+/// The condition of a cell.
 fn asked(f: &mut fmt::Formatter<'_>, form: &Form, cell: &Cell) -> fmt::Result {
     match *cell {
         Cell::Any => f.write_str("any"),
         Cell::Absent => f.write_str("none"),
         Cell::OneOf(set) => write!(f, "{}", words(set.as_slice())),
-        Cell::Same(slot) => write!(f, "as {}", slot_name(form, slot)),
+        Cell::Same(slot) => write!(f, "same as {}", slot_name(form, slot)),
     }
 }
 
-/// The lengths a row gives to an operand: one, or one for each type of the operand's column.
+/// The lengths of an operand in a row: one, or one for each type in its column.
 fn lengths(f: &mut fmt::Formatter<'_>, list: &[u16]) -> fmt::Result {
     let mut all = Phrases::new(f, " or ");
     list.iter().try_for_each(|n| all.add(format_args!("{n}")))
 }
 
-/// How many characters a text has.
+/// The number of characters of a text.
 fn count(text: &impl Display) -> usize {
     struct Counter(usize);
     impl Write for Counter {

@@ -1,4 +1,4 @@
-//! Every part of the table has words, and the words say what the table says.
+//! Every part of the table has a description.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -11,7 +11,7 @@ fn forms(opcode: &str) -> &'static [&'static Form] {
     find_instruction(opcode, &[]).unwrap().forms()
 }
 
-/// All that can be said of a form, a line each.
+/// All statements about a form, one line each.
 fn lines(form: &Form) -> Vec<String> {
     let mut all = Vec::new();
     all.extend(form.slots().map(|s| alternatives(s).to_string()));
@@ -29,7 +29,7 @@ fn lines(form: &Form) -> Vec<String> {
 }
 
 #[test]
-fn everything_has_words() {
+fn every_part_has_a_description() {
     for instruction in Instruction::ALL {
         for form in instruction.forms() {
             for line in lines(form) {
@@ -46,7 +46,7 @@ fn everything_has_words() {
 }
 
 #[test]
-fn words_of_some_instructions() {
+fn descriptions_of_some_instructions() {
     for (opcode, expected) in [
         (
             "add",
@@ -61,7 +61,7 @@ fn words_of_some_instructions() {
         ),
         (
             "add",
-            "if .type is one of .u8x4 .s8x4: PTX 9.2 on family sm_120f or family sm_107f",
+            "if .type is one of .u8x4 .s8x4: PTX 9.2 on the sm_120f family or the sm_107f family",
         ),
         (
             "ld",
@@ -71,7 +71,7 @@ fn words_of_some_instructions() {
             "add",
             "if .rnd is one of .rm .rp: PTX 1.4 on sm_20 and newer",
         ),
-        ("bra", "jumps"),
+        ("bra", "branches to a label"),
         ("tex", "not allowed: .ctype is .s32 and f is given"),
     ] {
         let found = forms(opcode)
@@ -106,12 +106,12 @@ fn negation_reaches_the_clauses() {
     static NESTED: Cond = Cond::Any(&[BOTH, Cond::InEntry]);
     assert_eq!(
         demand(form, &NESTED).to_string(),
-        "(.type must be given and a must not be a constant) or it must stand in a kernel"
+        "(.type must be given and a must not be a constant) or the instruction must be in a kernel"
     );
     let rule_of = |kind| crate::Rule { kind, ptxas: true };
     let rule_text = rule(form, &rule_of(RuleKind::Require(GIVEN, Cond::Filled(0)))).to_string();
     assert_eq!(
         rule_text,
-        "if a is a constant: .type must be given (only the assembler says so)"
+        "if a is a constant: .type must be given (ptxas only, not in the manual)"
     );
 }

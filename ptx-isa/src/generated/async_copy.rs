@@ -403,7 +403,7 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).range(0, 15, 1)])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
-        .with_differences(&["sm_90a takes 0 to 12 only, says the assembler"]),
+        .with_differences(&["on sm_90a, ptxas accepts only 0 to 12"]),
     // tensormap.replace.mode.field3{.ss}.b1024.b32 [addr], new_val
     form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, t::SM_90A), ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
@@ -437,7 +437,7 @@ pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [
             deny(C::All(&[C::Operand(0, Q::Handle), C::Not(&C::Filled(1)), C::Not(&holds(1, &[M::SharedCta]))])).ptxas(),
             since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::ALL)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
-        .with_differences(&["the assembler does not check where the variable lies"]),
+        .with_differences(&["ptxas does not check the state space of the variable"]),
 ];
 
 // tensormap.cp_fenceproxy

@@ -48,7 +48,7 @@ pub(crate) static ATOM: [Form; 12] = [
             since(C::All(&[holds(3, &[M::Add]), holds(5, &[M::F64])]), &[ptx(5, 0, t::SM_60)]),
             since(C::All(&[holds(3, &[M::And, M::Or, M::Xor, M::Min, M::Max]), holds(5, &[M::B64, M::U64, M::S64])]), &[ptx(3, 1, t::SM_32)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.space}.op.castype d, [a], b, c
     form("9.7.13.5", "{.sem}{.scope}{.space}.op.castype d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, ATOM_OP_2, ATOM_CASTYPE], &[ptx(1, 1, t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -72,7 +72,7 @@ pub(crate) static ATOM: [Form; 12] = [
             since(C::All(&[holds(3, &[M::And, M::Or, M::Xor]), holds(4, &[M::B64])]), &[ptx(3, 1, t::SM_32)]),
             since(C::All(&[holds(2, &[M::Shared]), holds(4, &[M::B64])]), &[ptx(2, 0, t::SM_20)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.space}.cas.b16 d, [a], b, c
     form("9.7.13.5", "{.sem}{.scope}{.space}.cas.b16 d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::CAS, l::B16], &[ptx(6, 3, t::SM_70)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -87,7 +87,7 @@ pub(crate) static ATOM: [Form; 12] = [
             since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
             since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.space}.cas.b128 d, [a], b, c
     form("9.7.13.5", "{.sem}{.scope}{.space}.cas.b128 d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::CAS, l::B128], &[ptx(8, 3, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -100,7 +100,7 @@ pub(crate) static ATOM: [Form; 12] = [
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(1, &[M::Sys]), &[ptx(8, 4, t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::EXCH, ATOM_LEVEL_CACHE_HINT_OPT, l::B128], &[ptx(8, 3, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -114,7 +114,7 @@ pub(crate) static ATOM: [Form; 12] = [
             deny(C::All(&[C::Filled(4), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(1, &[M::Sys]), &[ptx(8, 4, t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F16], &[ptx(6, 3, t::SM_70)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -131,7 +131,7 @@ pub(crate) static ATOM: [Form; 12] = [
             since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
             deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F16X2], &[ptx(6, 2, t::SM_60)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -149,7 +149,7 @@ pub(crate) static ATOM: [Form; 12] = [
             since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
             deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::BF16], &[ptx(7, 8, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -163,8 +163,8 @@ pub(crate) static ATOM: [Form; 12] = [
             deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&[
-            "bitwise operations and an exchange with a further operand: accepted by the assembler",
-            "`_` as the result: the assembler crashes, in the form of `.bf16x2` too; `red` does the same"]),
+            "bitwise operations, and an exchange with an additional operand: accepted by ptxas",
+            "`_` as the result crashes ptxas, also with `.bf16x2`; `red` has the same effect"]),
     // atom{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::BF16X2], &[ptx(7, 8, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -177,7 +177,7 @@ pub(crate) static ATOM: [Form; 12] = [
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, l::F32], &[ptx(8, 1, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -187,7 +187,7 @@ pub(crate) static ATOM: [Form; 12] = [
             op("b", 2, R::Use).ty(T::Slot(6)).length(L::Slot(5)),
             op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_16_BIT, ATOM_HALF_WORD_TYPE], &[ptx(8, 1, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -197,7 +197,7 @@ pub(crate) static ATOM: [Form; 12] = [
             op("b", 2, R::Use).ty(T::Slot(7)).length(L::Slot(6)),
             op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, ATOM_PACKED_TYPE], &[ptx(8, 1, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -207,7 +207,7 @@ pub(crate) static ATOM: [Form; 12] = [
             op("b", 2, R::Use).ty(T::Slot(7)).length(L::Slot(6)),
             op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["bitwise operations and an exchange with a further operand: accepted by the assembler"]),
+        .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
 ];
 
 // red

@@ -195,7 +195,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             since(holds(0, &[M::Async]), &[ptx(8, 0, t::SM_90)]),
             since(C::Filled(1), &[ptx(8, 6, t::SM_90)])])
         .with_effects(&[effect(E::Fence)])
-        .with_differences(&["the restriction on other fences: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
     // fence.proxy.tensormap::generic.release.scope
     form("9.7.13.4", ".tensormap::generic.release.scope", &[l::TENSORMAP_GENERIC, l::RELEASE, FENCE_PROXY_SCOPE], &[ptx(8, 3, t::SM_90)])
         .with_effects(&[
@@ -203,7 +203,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(2))),
             effect(E::Proxy(Proxy::Tensormap))])
-        .with_differences(&["the restriction on other fences: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
     // fence.proxy.tensormap::generic.acquire.scope [addr], size
     form("9.7.13.4", ".tensormap::generic.acquire.scope [addr], size", &[l::TENSORMAP_GENERIC, l::ACQUIRE, FENCE_PROXY_SCOPE], &[ptx(8, 3, t::SM_90)])
         .with_operands(&[
@@ -214,7 +214,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(2))),
             effect(E::Proxy(Proxy::Tensormap))])
-        .with_differences(&["the restriction on other fences: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
     // fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster
     form("9.7.13.4", ".async::generic.acquire.sync_restrict::shared::cluster.cluster", &[l::ASYNC_GENERIC, l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, t::SM_90)])
         .with_effects(&[
@@ -222,7 +222,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(3))),
             effect(E::Proxy(Proxy::Async))])
-        .with_differences(&["the restriction on other fences: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
     // fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cta.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, t::SM_90)])
         .with_effects(&[
@@ -230,7 +230,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(3))),
             effect(E::Proxy(Proxy::Async))])
-        .with_differences(&["the restriction on other fences: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
 ];
 
 // membar

@@ -251,7 +251,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::F16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["the assembler takes p alone as well"]),
+        .with_differences(&["ptxas also accepts p alone"]),
     // setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
     form("9.7.7.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -263,7 +263,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
         .with_rules(&[deny(C::All(&[holds(3, &[M::F16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["the assembler takes p alone as well"]),
+        .with_differences(&["ptxas also accepts p alone"]),
     // setp.CmpOp.type p{|q}, a, b
     form("9.7.7.2", ".CmpOp.type p{|q}, a, b", &[SETP_2_CMPOP, SETP_2_TYPE_2], &[ptx(7, 8, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -274,7 +274,7 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(1, &[M::Bf16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["the assembler takes p alone as well"]),
+        .with_differences(&["ptxas also accepts p alone"]),
     // setp.CmpOp.BoolOp.type p{|q}, a, b, c
     form("9.7.7.2", ".CmpOp.BoolOp.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, SETP_2_TYPE_2], &[ptx(7, 8, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -286,5 +286,5 @@ pub(crate) static SETP_2: [Form; 4] = [
             op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::Bf16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
-        .with_differences(&["the assembler takes p alone as well"]),
+        .with_differences(&["ptxas also accepts p alone"]),
 ];

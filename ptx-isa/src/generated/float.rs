@@ -13,7 +13,7 @@ pub(crate) static TESTP: [Form; 1] = [
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("a", 1, R::Use).ty(T::Slot(1))])
-        .with_differences(&["without an operation: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["without an operation: accepted by ptxas, not documented in the manual"]),
 ];
 
 // copysign

@@ -17,7 +17,7 @@ pub(crate) static ADD: [Form; 2] = [
         .with_rules(&[
             since(holds(0, &[M::U16x2, M::S16x2]), &[ptx(8, 0, t::SM_90)]),
             since(holds(0, &[M::U8x4, M::S8x4]), &[ptx(9, 2, t::SM_120F_SM_107F)])])
-        .with_differences(&["saturation of .u8x4 and .s8x4: only the assembler says so"]),
+        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the manual"]),
     // add.sat.stype d, a, b
     form("9.7.1.1", ".sat.stype d, a, b", &[l::SAT, ADD_STYPE], &[ptx(1, 0, t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -28,7 +28,7 @@ pub(crate) static ADD: [Form; 2] = [
         .with_rules(&[
             since(holds(1, &[M::U8x4, M::S8x4]), &[ptx(9, 2, t::SM_120F_SM_107F)]),
             since(holds(1, &[M::U32, M::U16x2, M::S16x2]), &[ptx(9, 2, t::SM_120F_SM_107F)])])
-        .with_differences(&["saturation of .u8x4 and .s8x4: only the assembler says so"]),
+        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the manual"]),
 ];
 
 // sub

@@ -67,7 +67,7 @@ pub(crate) static LOP3: [Form; 2] = [
             op("b", 2, R::Use).ty(T::Slot(0)),
             op("c", 3, R::Use).ty(T::Slot(0)),
             op("immLut", 4, R::Imm)])
-        .with_differences(&["the assembler does not check that immLut is one of 0 to 255"]),
+        .with_differences(&["ptxas does not check that immLut is in the range 0 to 255"]),
     // lop3.BoolOp.b32 d|p, a, b, c, immLut, q
     form("9.7.8.6", ".BoolOp.b32 d|p, a, b, c, immLut, q", &[LOP3_BOOLOP, l::B32], &[ptx(8, 2, t::SM_70)])
         .with_operands(&[
@@ -78,7 +78,7 @@ pub(crate) static LOP3: [Form; 2] = [
             op("c", 3, R::Use).ty(T::Slot(1)),
             op("immLut", 4, R::Imm),
             op("q", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
-        .with_differences(&["the assembler does not check that immLut is one of 0 to 255"]),
+        .with_differences(&["ptxas does not check that immLut is in the range 0 to 255"]),
 ];
 
 // shf.l

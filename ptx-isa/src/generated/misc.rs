@@ -16,7 +16,7 @@ pub(crate) static NANOSLEEP: [Form; 1] = [
     form("9.7.19.2", ".u32 t", &[l::U32], &[ptx(6, 2, t::SM_70)])
         .with_operands(&[op("t", 0, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_effects(&[effect(E::SideEffect)])
-        .with_differences(&["version 6.2: accepted by the assembler, 6.3 in the manual"]),
+        .with_differences(&["ptxas accepts it from PTX 6.2 on; the manual documents PTX 6.3"]),
 ];
 
 // pmevent

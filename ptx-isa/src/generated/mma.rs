@@ -85,7 +85,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::F32]), one_of(&[M::F32]), one_of(&[M::E4m3, M::E5m2]), one_of(&[M::E4m3, M::E5m2])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 7, t::SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)]), 
                 row(&[one_of(&[M::F16, M::F32]), Cell::Same(6), Cell::Any, Cell::Any], &[&[2, 4], &[4], &[2], &[2, 4]], &[ptx(8, 7, t::SM_120A), ptx(8, 8, t::SM_120F)])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
-        .with_differences(&["e4m3 and e5m2 on sm_100: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["e4m3 and e5m2 on sm_100: accepted by ptxas, not documented in the manual"]),
     // mma.sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     form("9.7.14.5.14", ".sync.aligned.m16n8k64.row.col.kind.block_scale{.scale_vec_size}.f32.e2m1.e2m1.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[l::SYNC, l::ALIGNED, l::M16N8K64, l::ROW, l::COL, MMA_KIND_2, l::BLOCK_SCALE, MMA_SCALE_VEC_SIZE_OPT, l::F32, l::E2M1, l::E2M1, l::F32, MMA_STYPE], &[])
         .with_operands(&[
@@ -106,7 +106,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::KindMxf4nvf4]), one_of(&[M::ScaleVec4X]), one_of(&[M::Ue8m0])], &[&[4], &[4], &[2], &[4]], &[ptx(9, 1, t::SM_120A_SM_120F)]), 
                 row(&[one_of(&[M::KindMxf4nvf4]), one_of(&[M::ScaleVec4X]), one_of(&[M::Ue4m3])], &[&[4], &[4], &[2], &[4]], &[ptx(8, 7, t::SM_120A), ptx(8, 8, t::SM_120F)])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
-        .with_differences(&["with `.scale_vec::4X` the assembler takes no byte but 0, nor a register that selects it; here both are taken, for sparse matrices too"]),
+        .with_differences(&["with `.scale_vec::4X`, ptxas accepts only the byte 0, and only as a constant; this table accepts others, also for sparse matrices"]),
     // mma.sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}
     form("9.7.14.5.14", ".sync.aligned.m16n8k32.row.col.kind.block_scale{.scale_vec_size}.f32.atype.btype.f32.stype d, a, b, c, scale-a-data, {byte-id-a, thread-id-a}, scale-b-data, {byte-id-b, thread-id-b}", &[l::SYNC, l::ALIGNED, l::M16N8K32, l::ROW, l::COL, MMA_KIND_3, l::BLOCK_SCALE, MMA_SCALE_VEC_SIZE_OPT_2, l::F32, MMA_ATYPE_3, MMA_BTYPE_3, l::F32, MMA_STYPE_2], &[])
         .with_operands(&[
@@ -131,7 +131,7 @@ pub(crate) static MMA: [Form; 12] = [
             op("b", 2, R::Use).ty(T::Slot(5)).length(L::Fixed(1)).marks(&[K::BRACED]),
             op("c", 3, R::Use).ty(T::Slot(5)).length(L::Fixed(2))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
-        .with_differences(&["the rounding is in the manual's examples and not in its syntax"]),
+        .with_differences(&["the manual shows the rounding modifier in examples but not in the syntax"]),
     // mma.sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c
     form("9.7.14.5.14", ".sync.aligned.shape.row.col.f64.f64.f64.f64{.rnd} d, a, b, c", &[l::SYNC, l::ALIGNED, MMA_SHAPE_2, l::ROW, l::COL, l::F64, l::F64, l::F64, l::F64, MMA_RND_OPT], &[])
         .with_operands(&[
@@ -145,7 +145,7 @@ pub(crate) static MMA: [Form; 12] = [
                 row(&[one_of(&[M::M16n8k8])], &[&[4], &[4], &[2], &[4]], &[ptx(7, 8, t::SM_90)]), 
                 row(&[one_of(&[M::M16n8k16])], &[&[4], &[8], &[4], &[4]], &[ptx(7, 8, t::SM_90)])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
-        .with_differences(&["the rounding is in the manual's examples and not in its syntax"]),
+        .with_differences(&["the manual shows the rounding modifier in examples but not in the syntax"]),
     // mma.sync.aligned.m8n8k16.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c
     form("9.7.14.5.14", ".sync.aligned.m8n8k16.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c", &[l::SYNC, l::ALIGNED, l::M8N8K16, l::ROW, l::COL, l::SATFINITE_OPT, l::S32, MMA_ATYPE_4, MMA_BTYPE_4, l::S32], &[ptx(6, 5, t::SM_75)])
         .with_operands(&[
@@ -279,7 +279,7 @@ pub(crate) static MOVMATRIX: [Form; 1] = [
             op("d", 0, R::Def).ty(T::Scalar(S::B32)).marks(&[K::ALLOW_PRED]),
             op("a", 1, R::Use).ty(T::Scalar(S::B32)).marks(&[K::REG, K::ALLOW_PRED])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp))])
-        .with_differences(&["predicate registers: accepted by the assembler"]),
+        .with_differences(&["predicate registers: accepted by ptxas"]),
 ];
 
 // mma

@@ -21,39 +21,39 @@ pub(crate) static MOV: [Form; 6] = [
         .with_rules(&[
             since(holds(1, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
             deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
-        .with_differences(&["the name of a function or a kernel is a value to the assembler in nearly every instruction"]),
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.vec.vtype d, sreg
     form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, t::ALL)]).ptxas()
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)).length(L::Fixed(4)),
             op("sreg", 1, R::Sreg).ty(T::Slot(1)).length(L::Fixed(4))])
-        .with_differences(&["the name of a function or a kernel is a value to the assembler in nearly every instruction"]),
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.type d, a
     form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::NOT])])
         .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, t::SM_13)])])
-        .with_differences(&["the name of a function or a kernel is a value to the assembler in nearly every instruction"]),
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.itype d, sreg
     form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("sreg", 1, R::Sreg).ty(T::Slot(0))])
-        .with_differences(&["the name of a function or a kernel is a value to the assembler in nearly every instruction"]),
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.atype d, avar
     form("9.7.9.3", ".atype d, avar", &[MOV_ATYPE], &[ptx(1, 0, t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("avar", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Handle), C::Not(&holds(0, &[M::U64]))]))])
-        .with_differences(&["the name of a function or a kernel is a value to the assembler in nearly every instruction"]),
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.atype d, fname
     form("9.7.9.3", ".atype d, fname", &[MOV_ATYPE_2], &[ptx(1, 0, t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("fname", 1, R::Func)])
-        .with_differences(&["the name of a function or a kernel is a value to the assembler in nearly every instruction"]),
+        .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
 ];
 
 // mov
@@ -148,7 +148,7 @@ pub(crate) static LD: [Form; 6] = [
             since(holds(6, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, t::ALL)])
         .with_operands(&[
@@ -177,7 +177,7 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Filled(3), &[ptx(8, 8, t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]
     form("9.7.9.8", ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]", &[l::VOLATILE, LD_SS_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 1, t::ALL)])
         .with_operands(&[
@@ -202,7 +202,7 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
             since(holds(1, &[M::Local]), &[ptx(9, 1, t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::RELAXED, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, t::SM_70)])
         .with_operands(&[
@@ -231,7 +231,7 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Filled(4), &[ptx(8, 8, t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::ACQUIRE, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, t::SM_70)])
         .with_operands(&[
@@ -260,7 +260,7 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Filled(4), &[ptx(8, 8, t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.mmio.relaxed.sys{.global}{.vec}.type d, [a]
     form("9.7.9.8", ".mmio.relaxed.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(8, 2, t::SM_70)])
         .with_operands(&[
@@ -274,7 +274,7 @@ pub(crate) static LD: [Form; 6] = [
             deny(C::Filled(4)).ptxas(),
             since(holds(5, &[M::B128]), &[ptx(8, 4, t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
 ];
 
 // ld
@@ -671,7 +671,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well"]),
+        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
     // multimem.st.weak{.ss}.type [a], b
     form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -679,7 +679,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(2))])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well"]),
+        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
     // multimem.st{.stsem}{.scope}{.ss}{.vec}.type [a], b
     form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -696,7 +696,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well"]),
+        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
     // multimem.st.weak{.ss}{.vec}.type [a], b
     form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -710,7 +710,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
                 row(&[one_of(&[M::V4]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["a vector of constants in single precision is written `0f…` to the assembler; here `1.0` is taken as well"]),
+        .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
 ];
 
 // multimem.red
@@ -959,8 +959,10 @@ pub(crate) static CVT: [Form; 34] = [
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F16])], &[], &[ptx(1, 0, t::ALL)]), 
                 row(&[Cell::Absent, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F16])], &[], &[ptx(1, 0, t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, t::SM_13)])])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt{.sat}.dtype.atype d, sreg
     form("9.7.9.21", "{.sat}.dtype.atype d, sreg", &[l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -977,8 +979,10 @@ pub(crate) static CVT: [Form; 34] = [
                 row(&[one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, t::ALL)])])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd{.ftz}{.sat}.dtype.atype d, a
     form("9.7.9.21", ".frnd{.ftz}{.sat}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -993,8 +997,10 @@ pub(crate) static CVT: [Form; 34] = [
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F16]), one_of(&[M::F32])], &[], &[ptx(1, 0, t::ALL)]), 
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F64])], &[], &[ptx(1, 0, t::ALL)]), 
                 row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, t::SM_13)])])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt{.irnd}{.ftz}.dtype.atype d, a
     form("9.7.9.21", "{.irnd}{.ftz}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1009,8 +1015,10 @@ pub(crate) static CVT: [Form; 34] = [
                 row(&[Cell::Absent, one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
                 row(&[Cell::Absent, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, t::SM_90)])])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd{.ftz}.dtype.atype d, a
     form("9.7.9.21", ".frnd{.ftz}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1023,8 +1031,10 @@ pub(crate) static CVT: [Form; 34] = [
                 row(&[Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, t::SM_80)]), 
                 row(&[one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
                 row(&[Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)])])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd{.ftz}.bf16.atype d, a
     form("9.7.9.21", ".frnd{.ftz}.bf16.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::BF16, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1035,8 +1045,10 @@ pub(crate) static CVT: [Form; 34] = [
         .with_tables(&[table(&[1, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])], &[], &[ptx(7, 8, t::SM_90)]), 
                 row(&[Cell::Any, one_of(&[M::F32])], &[], &[ptx(7, 0, t::SM_80)])])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.f16.f32 d, a
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16, l::F32], &[ptx(1, 0, t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1046,8 +1058,10 @@ pub(crate) static CVT: [Form; 34] = [
         .with_rules(&[
             since(C::Filled(1), &[ptx(7, 0, t::SM_80)]),
             since(C::Filled(2), &[ptx(8, 1, t::SM_70)])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(7, 0, t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1056,8 +1070,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN]),
             op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, t::SM_80)])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
     form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1066,8 +1082,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN]),
             op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN]),
             op("rbits", 3, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.bf16.f32 d, a
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16, l::F32], &[ptx(7, 0, t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1075,8 +1093,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4))])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, t::SM_80)])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(7, 0, t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1085,8 +1105,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("a", 1, R::Use).ty(T::Slot(4)),
             op("b", 2, R::Use).ty(T::Slot(4))])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, t::SM_80)])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
     form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1095,8 +1117,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("a", 1, R::Use).ty(T::Slot(4)),
             op("b", 2, R::Use).ty(T::Slot(4)),
             op("rbits", 3, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rna{.satfinite}.tf32.f32 d, a
     form("9.7.9.21", ".rna{.satfinite}.tf32.f32 d, a", &[l::RNA, l::SATFINITE_OPT, l::TF32, l::F32], &[ptx(7, 0, t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1106,8 +1130,10 @@ pub(crate) static CVT: [Form; 34] = [
         .with_rules(&[
             deny(C::Operand(1, Q::NotF32Bits)).ptxas(),
             since(C::Filled(1), &[ptx(8, 1, t::SM_80)])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.satfinite}{.relu}.tf32.f32 d, a
     form("9.7.9.21", ".frnd2{.satfinite}{.relu}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::TF32, l::F32], &[ptx(7, 8, t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1115,8 +1141,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4))])
         .with_rules(&[since(C::Filled(1), &[ptx(8, 6, t::SM_100)])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f8x2type.f32 d, a, b
     form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, t::SM_90), ptx(8, 1, t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1124,32 +1152,40 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)),
             op("b", 2, R::Use).ty(T::Slot(4))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f8x2type.f16x2 d, a
     form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, t::SM_90), ptx(8, 1, t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f8x2type.bf16x2 d, a
     form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}.f16x2.f8x2type d, a
     form("9.7.9.21", ".rn{.relu}.f16x2.f8x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F8X2TYPE], &[ptx(7, 8, t::SM_90), ptx(8, 1, t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
     form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1160,8 +1196,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("e", 1, R::Use).nested(N::Vector(2)).ty(T::Slot(4)),
             op("f", 1, R::Use).nested(N::Vector(3)).ty(T::Slot(4)),
             op("rbits", 2, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f4x2type.f32 d, a, b
     form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1169,24 +1207,30 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)),
             op("b", 2, R::Use).ty(T::Slot(4))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f4x2type.type d, a
     form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}.f16x2.f4x2type d, a
     form("9.7.9.21", ".rn{.relu}.f16x2.f4x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F4X2TYPE], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
     form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1197,8 +1241,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("e", 1, R::Use).nested(N::Vector(2)).ty(T::Slot(4)),
             op("f", 1, R::Use).nested(N::Vector(3)).ty(T::Slot(4)),
             op("rbits", 2, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f6x2type.f32 d, a, b
     form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1206,24 +1252,30 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)),
             op("b", 2, R::Use).ty(T::Slot(4))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f6x2type.type d, a
     form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}.f16x2.f6x2type d, a
     form("9.7.9.21", ".rn{.relu}.f16x2.f6x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F6X2TYPE], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
     form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1234,8 +1286,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("e", 1, R::Use).nested(N::Vector(2)).ty(T::Slot(4)),
             op("f", 1, R::Use).nested(N::Vector(3)).ty(T::Slot(4)),
             op("rbits", 2, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a, b
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::F32], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1243,24 +1297,30 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)),
             op("b", 2, R::Use).ty(T::Slot(3))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::BF16X2], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.bf16x2.ue8m0x2 d, a
     form("9.7.9.21", ".rn.bf16x2.ue8m0x2 d, a", &[l::RN, l::BF16X2, l::UE8M0X2], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG])])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
     form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1268,8 +1328,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(4)),
             op("a", 1, R::Use).ty(T::Slot(5)).marks(&[K::REG]),
             op("scale", 2, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
     form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1278,8 +1340,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("a", 1, R::Use).ty(T::Slot(5)),
             op("b", 2, R::Use).ty(T::Slot(5)),
             op("scale", 3, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
     form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1287,8 +1351,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(4)),
             op("a", 1, R::Use).ty(T::Slot(5)).marks(&[K::REG]),
             op("scale", 2, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
     form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
@@ -1296,8 +1362,10 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(4)),
             op("a", 1, R::Use).ty(T::Slot(5)).marks(&[K::REG]),
             op("scale", 2, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
-        .with_notes(&["operands of .bf16 and .tf32 have exactly their width", "random bits are in a register of bits, no other"])
-        .with_differences(&["from `.f64` with `.ftz`, and to 64 bits from `.f32` with `.ftz` and `.sat`, the assembler takes no wider register; here it is taken"]),
+        .with_notes(&[
+            "operands of .bf16 and .tf32 have exactly their width",
+            "the random bits must be in a register of a bits type"])
+        .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
 ];
 
 // cvt.pack
@@ -1332,14 +1400,14 @@ pub(crate) static MAPA: [Form; 2] = [
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Scalar(S::U32))])
-        .with_differences(&["a variable without .shared::cluster: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
     // mapa{.space}.type d, sh, b
     form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("sh", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Shared])),
             op("b", 2, R::Use).ty(T::Scalar(S::U32))])
-        .with_differences(&["a variable without .shared::cluster: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
 ];
 
 // getctarank
@@ -1351,11 +1419,11 @@ pub(crate) static GETCTARANK: [Form; 2] = [
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)),
             op("a", 1, R::Use).ty(T::Slot(1))])
-        .with_differences(&["a variable without .shared::cluster: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
     // getctarank{.space}.type d, var
     form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)),
             op("var", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Shared]))])
-        .with_differences(&["a variable without .shared::cluster: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
 ];

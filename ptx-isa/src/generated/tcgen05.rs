@@ -282,7 +282,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -303,7 +303,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -328,7 +328,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -353,7 +353,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
         .with_operands(&[
@@ -370,7 +370,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
         .with_operands(&[
@@ -389,7 +389,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
 ];
 
 // tcgen05.mma
@@ -420,7 +420,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -442,7 +442,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -469,7 +469,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
         .with_operands(&[
@@ -496,7 +496,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
         .with_operands(&[
@@ -516,7 +516,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
         .with_operands(&[
@@ -537,7 +537,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by the assembler, unknown to the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
 ];
 
 // tcgen05.mma.ws

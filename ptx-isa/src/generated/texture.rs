@@ -38,7 +38,7 @@ pub(crate) static TEX: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .with_notes(&["a sampler of its own belongs to texmode_independent modules"])
-        .with_differences(&["vectors may be longer than the geometry needs"]),
+        .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
     // tex.geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, t::SM_53)])
         .with_operands(&[
@@ -62,7 +62,7 @@ pub(crate) static TEX: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .with_notes(&["a sampler of its own belongs to texmode_independent modules"])
-        .with_differences(&["vectors may be longer than the geometry needs"]),
+        .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
 ];
 
 // tex.base
@@ -268,7 +268,7 @@ pub(crate) static TLD4: [Form; 1] = [
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_differences(&["geometries beyond .2d without a sampler: only the assembler says so"]),
+        .with_differences(&["geometries other than .2d without a sampler: accepted by ptxas, not documented in the manual"]),
 ];
 
 // txq

@@ -29,7 +29,7 @@ pub(crate) static VADD: [Form; 3] = [
             op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
             op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
             op("c", 3, R::Use).ty(T::Slot(0))])
-        .with_notes(&["the selected bytes or half word of d are replaced in c"]),
+        .with_notes(&["d is c with the selected bytes or half-word replaced"]),
 ];
 
 // vsub

@@ -1,4 +1,4 @@
-//! `docs/differences.md`: where the tables deliberately differ from the manual or from the assembler.
+//! `docs/differences.md`: deliberate differences between the tables, the manual and ptxas.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use ptx_isa::{Modifier, RuleKind, describe};
 use super::blocks::Block;
 
 const INTRODUCTION: &str = "\
-# Where manual, assembler and tables differ
+# Differences between the PTX ISA manual, ptxas and the tables
 
-The tables say what NVIDIA's assembler accepts. Where that is not what the manual says, or where a table deliberately
-says more or less than the assembler, the block of the instruction has a line `differs` with the reason; a form or a rule
-that only the assembler knows is marked `ptxas`. This is the list of both.
+The tables describe what ptxas accepts. Where ptxas differs from the manual, or where a table deliberately accepts more
+or less than ptxas, the block of the instruction has a `differs` line; forms and rules that are implemented by ptxas but
+not documented in the manual are marked `ptxas`. This page lists both.
 
 ";
 
@@ -20,7 +20,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
     let mut out = String::from(INTRODUCTION);
     writeln!(
         out,
-        "## Reasons\n\n| section | instruction | what differs |\n|---|---|---|"
+        "## Differences\n\n| section | instruction | difference |\n|---|---|---|"
     )?;
     for block in blocks {
         let mut seen: Vec<&str> = Vec::new();
@@ -39,7 +39,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
     }
     writeln!(
         out,
-        "\n## Forms and rules that only the assembler knows\n\n| section | instruction | form or rule |\n|---|---|---|"
+        "\n## Forms and rules that the manual does not document\n\n| section | instruction | form or rule |\n|---|---|---|"
     )?;
     for block in blocks {
         let mut lines: Vec<String> = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
                 };
                 let line = match rule.kind {
                     RuleKind::RequiresTarget(..) => {
-                        format!("needs {}", describe::rule(form, &bare))
+                        format!("requires {}", describe::rule(form, &bare))
                     }
                     _ => describe::rule(form, &bare).to_string(),
                 };
@@ -82,7 +82,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
     };
     writeln!(
         out,
-        "\n## Words\n\n- Accepted without effect where no slot takes them: {}\n- Accepted twice where they are accepted once: {}\n- The order of words of different classes is free; the manual knows only one.",
+        "\n## Modifiers\n\n- ptxas accepts these without effect on forms that have no slot for them: {}\n- ptxas accepts these twice: {}\n- ptxas accepts modifiers of different classes in any order; the manual documents one order.",
         listed(Modifier::is_ignored),
         listed(Modifier::may_be_doubled)
     )?;
@@ -94,7 +94,7 @@ fn names(block: &Block) -> String {
     names.join(" ")
 }
 
-/// A bar would end the cell.
+/// Escapes `|`, which would end the cell.
 fn escape(text: &str) -> String {
     text.replace('|', "\\|")
 }

@@ -1,4 +1,4 @@
-//! `docs/isa.md`: every instruction and all its forms, by the sections of the manual.
+//! `docs/isa.md`: all instructions and their forms, by sections of the manual.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -15,12 +15,12 @@ use super::text::columns;
 const INTRODUCTION: &str = "\
 # The instructions of PTX
 
-Every instruction of chapter 9.7 of the manual, as the tables of `ptx-isa` know it. `ptxkit explain` says the same of one
-instruction, and of a mnemonic only what concerns it.
+All instructions of chapter 9.7 of the PTX ISA manual, generated from the tables of `ptx-isa`. `ptxkit explain` prints the
+same for one instruction; for a mnemonic with modifiers it prints only what applies.
 
-In the syntax, braces hold what may be left out, and a word that stands for others is listed below it. A line that does
-not hold for all forms of its section ends with the numbers of its forms. `sm_90 and newer` is every target from there
-on, `sm_90a` that one alone, `family sm_100f` the targets of that family from there on.
+In the syntax, braces enclose optional parts, and a placeholder such as `.type` is defined in the list below it. A line
+that does not apply to all forms of its section ends with the numbers of the forms it applies to. `sm_90 and newer` means
+that target and all newer ones, `sm_90a` that target alone, `the sm_100f family` the targets of that family from there on.
 
 ";
 
@@ -36,7 +36,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
             part = own;
             writeln!(out, "\n## 9.7.{part} {}", chapters::title(part))?;
         }
-        // A section may hold several blocks.
+        // A section may have several blocks.
         if block.section != section || !block.names.is_empty() {
             section = block.section;
             let names: Vec<String> = block.names.iter().map(|n| format!("`{n}`")).collect();
@@ -97,7 +97,7 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
             String::new()
         };
         if form.is_undocumented() {
-            remark += " only the assembler";
+            remark += " ptxas only";
         }
         let blank = if form.syntax().starts_with(['.', '{']) {
             ""
@@ -115,7 +115,7 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
         && !others.is_empty()
     {
         let others: Vec<String> = others.iter().map(|n| format!("`{n}`")).collect();
-        writeln!(out, "The same for {}.\n", others.join(", "))?;
+        writeln!(out, "Also for {}.\n", others.join(", "))?;
     }
     let mut groups: Vec<(Topic, Facts)> = Vec::new();
     for (i, form) in block.forms.iter().enumerate() {
@@ -155,18 +155,18 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
     tables(out, block)
 }
 
-/// What the form says, by topic.
+/// The statements about a form, by topic.
 fn lines(form: &'static Form) -> Vec<(Topic, String)> {
     let mut all = Vec::new();
     let kept = describe::each_fact(form, None, &mut |topic, line| {
         all.push((topic, line.to_string()));
         Ok(())
     });
-    debug_assert!(kept.is_ok(), "a list takes everything");
+    debug_assert!(kept.is_ok(), "collecting lines cannot fail");
     all
 }
 
-/// What single names need beyond their forms.
+/// Requirements of single names beyond those of their forms.
 fn name_floors(names: &[&str]) -> Vec<String> {
     let needs = |name: &&str| {
         let instruction = Instruction::ALL.iter().find(|i| i.name() == *name)?;
