@@ -1,6 +1,7 @@
-//! Judges the operands, the rules and the tables of one form.
+//! Checks the operands, the rules and the tables of one form.
 
 use crate::check_operand::{Element, SpaceRule, takes_constants};
+use crate::element_kind::{as_bits, same_element_kind};
 use crate::operand_binding::{Binding, BoundOperand};
 use crate::type_compat::Expected;
 use crate::{
@@ -9,7 +10,21 @@ use crate::{
     Spaces, StateSpace, Table, TypeKind, Violation, Violations,
 };
 
-/// A form with what fills its slots and its operands.
+/// The length that a vector operand must have.
+#[derive(Copy, Clone)]
+pub(crate) struct WantedLength {
+    pub(crate) length: u16,
+    /// Whether a scalar is accepted as well.
+    pub(crate) scalar_too: bool,
+}
+
+impl WantedLength {
+    fn new(length: u16, scalar_too: bool) -> Self {
+        Self { length, scalar_too }
+    }
+}
+
+/// A form with the modifiers in its slots and the actual operands.
 pub(crate) struct FormChecker<'a, 'b> {
     pub(crate) form: &'static Form,
     pub(crate) assignment: &'b SlotAssignment,
@@ -42,7 +57,7 @@ impl Context for FormChecker<'_, '_> {
 }
 
 impl<'a> FormChecker<'a, '_> {
-    /// Everything that is wrong whatever the version and the target.
+    /// All violations that do not depend on version and target.
     pub(crate) fn problems(&self) -> Violations {
         let mut problems = Violations::NONE;
         let mut shape_mismatch = false;
@@ -69,7 +84,7 @@ impl<'a> FormChecker<'a, '_> {
                 problems.add(Violation::Operand(i, problem));
             }
         }
-        // What is bound to nothing cannot be asked about.
+        // Rules cannot be evaluated on operands that are not bound.
         if !shape_mismatch {
             self.rules(&mut problems);
         }
@@ -111,7 +126,7 @@ impl<'a> FormChecker<'a, '_> {
         table.row(self.assignment)
     }
 
-    /// How many elements a table asks of an operand.
+    /// The number of elements that a table requires of an operand.
     fn table_length(&self, index: usize, operand: &Operand) -> Option<u16> {
         let (table, column) = self.form.tables().iter().find_map(|t| {
             let column = t.operands.iter().position(|&o| usize::from(o) == index)?;
@@ -122,7 +137,7 @@ impl<'a> FormChecker<'a, '_> {
         if let [one] = lengths {
             return Some(*one);
         }
-        // One for each word of the column that gives the type.
+        // One per modifier in the column of the type.
         let slot = operand.ty.slot()?;
         let word = self.assignment.word(slot.into())?;
         let mut slot = slot;
@@ -140,24 +155,26 @@ impl<'a> FormChecker<'a, '_> {
         None
     }
 
-    /// How many elements the vector must have; `None` where none is wanted. The flag: a scalar will do as well.
-    pub(crate) fn wanted_length(&self, index: usize, operand: &Operand) -> Option<(u16, bool)> {
+    /// The length that the vector must have; `None` for an operand that is not a vector.
+    pub(crate) fn wanted_length(&self, index: usize, operand: &Operand) -> Option<WantedLength> {
         let braced = operand.marks.contains(Marks::BRACED);
-        // One register is enough for a vector that is only read, where its length does not matter.
+        // A scalar is accepted for a vector that is only read if a longer vector is.
         let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && operand.role == Role::Use;
         match operand.length {
             Length::Scalar => None,
-            Length::Fixed(n) => Some((n, n == 1 && !braced)),
+            Length::Fixed(n) => Some(WantedLength::new(n, n == 1 && !braced)),
             Length::Slot(slot) => {
                 let length = self
                     .assignment
                     .word(slot.into())
                     .and_then(|w| w.vector_len());
-                Some(length.map_or((1, !braced), |n| (n.into(), longer)))
+                Some(length.map_or(WantedLength::new(1, !braced), |n| {
+                    WantedLength::new(n.into(), longer)
+                }))
             }
             Length::Cases(cases) => {
                 let (_, n) = cases.iter().find(|(cond, _)| cond.holds(self))?;
-                Some((*n, *n == 1 && !braced))
+                Some(WantedLength::new(*n, *n == 1 && !braced))
             }
             Length::Fragment(slot) => {
                 let columns = self.assignment.word(slot.into())?.columns()?;
@@ -170,11 +187,11 @@ impl<'a> FormChecker<'a, '_> {
                     .and_then(|w| w.scalar_type())
                     .map_or(bits, |t| t.bits());
                 // 64 rows for 128 threads, in registers of 32 bits.
-                Some((columns * bits / 64, false))
+                Some(WantedLength::new(columns * bits / 64, false))
             }
             Length::Table => self
                 .table_length(index, operand)
-                .map(|n| (n, n == 1 && !braced)),
+                .map(|n| WantedLength::new(n, n == 1 && !braced)),
         }
     }
 
@@ -193,11 +210,11 @@ impl<'a> FormChecker<'a, '_> {
             written.shape,
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
         );
-        // The second part of an address is no constant without braces, the third has braces.
+        // The second part of an address must not be a bare constant, and the third must be a vector.
         if let (Nesting::Bracket(1..), OperandShape::Bracket(parts)) =
             (operand.nesting, bound.operand.shape)
         {
-            let third = matches!(parts, [_, _, c] if core::ptr::eq(c, written));
+            let third = parts.len() == 3 && self.binding.part(index) == 2;
             if constant
                 || third
                     && !matches!(
@@ -215,7 +232,7 @@ impl<'a> FormChecker<'a, '_> {
             spaces: self.spaces(operand),
             calls: self.form.operands().iter().any(|o| o.role == Role::Func),
         };
-        let Some((length, scalar_too)) = self.wanted_length(index, operand) else {
+        let Some(wanted) = self.wanted_length(index, operand) else {
             if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.parts(written) {
                 return Ok(());
             }
@@ -226,54 +243,41 @@ impl<'a> FormChecker<'a, '_> {
             }
             return element.check(written);
         };
-        // A length in the mnemonic is meant.
-        let said = matches!(operand.length, Length::Slot(_)) && length > 1;
-        let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && !said;
+        self.vector_problem(&element, written, wanted)
+    }
+
+    /// What is wrong with an operand that must be a vector, or a scalar in place of one.
+    fn vector_problem(
+        &self,
+        element: &Element<'_>,
+        written: &ActualOperand<'a>,
+        wanted: WantedLength,
+    ) -> Result<(), OperandViolation> {
+        let WantedLength { length, scalar_too } = wanted;
+        let operand = element.operand;
+        // A length that a modifier gives is exact.
+        let exact = matches!(operand.length, Length::Slot(_)) && length > 1;
+        let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && !exact;
         let fits = |n: usize| {
             n == usize::from(length) || longer && n > usize::from(length) && matches!(n, 2 | 4)
         };
+        let with_shape = |shape| ActualOperand { shape, ..*written };
         match written.shape {
-            OperandShape::Vector(elements) => {
-                if !fits(elements.len()) {
-                    return Err(OperandViolation::Length(length));
-                }
-                let sinks = elements
-                    .iter()
-                    .filter(|e| e.shape == OperandShape::Discard)
-                    .count();
-                if sinks > 0 && sinks == elements.len() {
-                    return Err(OperandViolation::Discard);
-                }
-                // The layer of an array of textures is a number of its own.
-                let same = match elements {
-                    [first, rest @ ..]
-                        if operand.marks.contains(Marks::LEADING_INT)
-                            && first.is(OperandTest::Integer) =>
-                    {
-                        same_element_kind(elements).or_else(|_| same_element_kind(rest))
-                    }
-                    _ => same_element_kind(elements),
-                };
-                same?;
-                self.elements(operand, &element, elements)
+            OperandShape::Vector(elements) if fits(elements.len()) => {
+                self.elements_problem(element, elements)
             }
-            OperandShape::RegisterVector(ty, count) => {
-                if !fits(count.into()) {
-                    return Err(OperandViolation::Length(length));
-                }
+            OperandShape::RegisterVector(ty, count) if fits(count.into()) => {
                 if element.takes_element(ty) {
                     return Ok(());
                 }
-                element.check(&ActualOperand {
-                    shape: OperandShape::Register(ty),
-                    ..*written
-                })
+                element.check(&with_shape(OperandShape::Register(ty)))
             }
-            OperandShape::SpecialVector(register) if fits(register.lanes().into()) => element
-                .check(&ActualOperand {
-                    shape: OperandShape::Special(register),
-                    ..*written
-                }),
+            OperandShape::SpecialVector(register) if fits(register.lanes().into()) => {
+                element.check(&with_shape(OperandShape::Special(register)))
+            }
+            OperandShape::Vector(_) | OperandShape::RegisterVector(..) => {
+                Err(OperandViolation::Length(length))
+            }
             OperandShape::Discard if length > 1 => Err(OperandViolation::Shape),
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
                 if operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
@@ -287,7 +291,31 @@ impl<'a> FormChecker<'a, '_> {
         }
     }
 
-    /// What is wrong with the elements of a vector that is as long as it has to be.
+    /// What is wrong with the elements of a vector of legal length.
+    fn elements_problem(
+        &self,
+        element: &Element<'_>,
+        elements: &[ActualOperand<'a>],
+    ) -> Result<(), OperandViolation> {
+        let discarded = elements.iter().filter(|e| e.shape == OperandShape::Discard);
+        let discarded = discarded.count();
+        if discarded > 0 && discarded == elements.len() {
+            return Err(OperandViolation::Discard);
+        }
+        // The index of the layer of a texture array has a type of its own.
+        match elements {
+            [first, rest @ ..]
+                if element.operand.marks.contains(Marks::LEADING_INT)
+                    && first.is(OperandTest::Integer) =>
+            {
+                same_element_kind(elements).or_else(|_| same_element_kind(rest))?;
+            }
+            _ => same_element_kind(elements)?,
+        }
+        self.elements(element.operand, element, elements)
+    }
+
+    /// What is wrong with single elements of a vector.
     fn elements(
         &self,
         operand: &Operand,
@@ -307,66 +335,72 @@ impl<'a> FormChecker<'a, '_> {
         };
         let exact = operand.marks.contains(Marks::EXACT_ELEMENT_TYPE) || element.expected.is_half();
         let alone = exact && !any(&|_| true);
-        let Some(first) = elements.first() else {
-            return Ok(());
-        };
         let plain = operand.marks.contains(Marks::NO_HANDLE_OR_PRED);
-        elements.iter().try_for_each(|e| match e.shape {
-            _ if e.offset => Err(OperandViolation::Shape),
-            // Each is copied to or from a register of its own.
-            OperandShape::Register(_) if plain && e.lanes.is_some() => Err(OperandViolation::Lanes),
-            OperandShape::Register(ScalarType::Pred) if plain => Err(OperandViolation::Type),
-            OperandShape::Special(_) if plain => Err(OperandViolation::Kind),
-            // A selection is without effect on a whole register.
-            OperandShape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => {
-                Err(OperandViolation::Lanes)
-            }
-            // Nothing holds four short numbers among others.
-            OperandShape::Register(ty) if ty.lanes() == 4 => Err(OperandViolation::Type),
-            // The first element gives a vector its type, and no constant is of a type without registers.
-            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                if core::ptr::eq(e, first)
-                    && !operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
-                    && element.expected.is_half()
-                    && !(element.expected.is_declared()
-                        && matches!(e.shape, OperandShape::Integer(_))) =>
-            {
-                Err(OperandViolation::Constant)
-            }
-            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                if reads && alone =>
-            {
-                element.bare_constant(e)
-            }
-            // The type of a constant among registers is theirs.
-            OperandShape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => Ok(()),
-            OperandShape::F64(_) | OperandShape::F32Bits(_)
-                if reads && (bits || any(&ScalarType::is_float)) =>
-            {
-                Ok(())
-            }
-            OperandShape::Special(register) if operand.role == Role::Sreg => {
-                if element
-                    .expected
-                    .takes_register(register.scalar_type(), false)
+        elements
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, e)| match e.shape {
+                _ if e.offset => Err(OperandViolation::Shape),
+                // ptxas copies each element to or from a register.
+                OperandShape::Register(_) if plain && e.lanes.is_some() => {
+                    Err(OperandViolation::Lanes)
+                }
+                OperandShape::Register(ScalarType::Pred) if plain => Err(OperandViolation::Type),
+                OperandShape::Special(_) if plain => Err(OperandViolation::Kind),
+                // A selection is accepted, without effect, on 32-bit registers only.
+                OperandShape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => {
+                    Err(OperandViolation::Lanes)
+                }
+                // A packed type of four elements is not legal in a vector.
+                OperandShape::Register(ty) if ty.lanes() == 4 => Err(OperandViolation::Type),
+                // The first element determines the type of a vector, and no constant has a type that registers cannot have.
+                OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
+                    if index == 0
+                        && !operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
+                        && element.expected.is_half()
+                        && !(element.expected.is_declared()
+                            && matches!(e.shape, OperandShape::Integer(_))) =>
+                {
+                    Err(OperandViolation::Constant)
+                }
+                OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
+                    if reads && alone =>
+                {
+                    element.bare_constant(e)
+                }
+                // A constant among registers has their type.
+                OperandShape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => {
+                    Ok(())
+                }
+                OperandShape::F64(_) | OperandShape::F32Bits(_)
+                    if reads && (bits || any(&ScalarType::is_float)) =>
                 {
                     Ok(())
-                } else {
-                    Err(OperandViolation::Type)
                 }
-            }
-            // Elsewhere it is bits of anything, also of a result.
-            OperandShape::Special(register) if fits(register.scalar_type().bits()) => Ok(()),
-            // And so is a predicate, among bits; what stands among bits is bits.
-            OperandShape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => Ok(()),
-            OperandShape::Register(ty) if bits && element.takes_element(as_bits(ty)) => Ok(()),
-            OperandShape::Register(ty) if element.takes_element(ty) => Ok(()),
-            OperandShape::Function | OperandShape::Kernel => Err(OperandViolation::Kind),
-            _ => element.check(e),
-        })
+                OperandShape::Special(register) if operand.role == Role::Sreg => {
+                    if element
+                        .expected
+                        .takes_register(register.scalar_type(), false)
+                    {
+                        Ok(())
+                    } else {
+                        Err(OperandViolation::Type)
+                    }
+                }
+                // Elsewhere a special register is compatible with any type of its width, also as a result.
+                OperandShape::Special(register) if fits(register.scalar_type().bits()) => Ok(()),
+                // So is a predicate among `.b32` registers; elements beside bits types count as bits.
+                OperandShape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => {
+                    Ok(())
+                }
+                OperandShape::Register(ty) if bits && element.takes_element(as_bits(ty)) => Ok(()),
+                OperandShape::Register(ty) if element.takes_element(ty) => Ok(()),
+                OperandShape::Function | OperandShape::Kernel => Err(OperandViolation::Kind),
+                _ => element.check(e),
+            })
     }
 
-    /// The state space an address must lie in: a word of a slot or a list.
+    /// The legal state spaces of an address: the one in a slot, or a list.
     fn spaces(&self, operand: &Operand) -> SpaceRule {
         match operand.spaces {
             Spaces::Any => SpaceRule::Any,
@@ -374,11 +408,11 @@ impl<'a> FormChecker<'a, '_> {
                 let word = self.assignment.word(slot.into());
                 let default = || self.form.slot(slot.into())?.default();
                 match word.or_else(default).and_then(|w| w.state_space()) {
-                    // What is written is a parameter of a function that is called.
+                    // A store to `.param` is to a parameter of a called function.
                     Some(StateSpace::Param) if operand.access == Access::Write => {
                         SpaceRule::One(StateSpace::ParamFunc)
                     }
-                    // Where only the address matters, it has to have one: parameters of calls have none.
+                    // Where only the address is taken, it must have one: parameters of calls have none.
                     Some(StateSpace::Param) if operand.access == Access::None => {
                         SpaceRule::One(StateSpace::ParamEntry)
                     }
@@ -389,39 +423,5 @@ impl<'a> FormChecker<'a, '_> {
             Spaces::OneOf(spaces) => SpaceRule::OneOf(spaces),
             Spaces::GenericOr(spaces) => SpaceRule::GenericOr(spaces),
         }
-    }
-}
-
-/// Bits as wide as a type.
-fn as_bits(ty: ScalarType) -> ScalarType {
-    let mut all = ScalarType::ALL.iter().copied();
-    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits())
-        .unwrap_or(ty)
-}
-
-/// The elements of a vector are of one width, and of one kind: integers, floating point, or pairs of half precision.
-/// Constants are integers or floating point; bits are of any kind, and a predicate may stand among them.
-pub(crate) fn same_element_kind(elements: &[ActualOperand<'_>]) -> Result<(), OperandViolation> {
-    let registers = || {
-        elements.iter().filter_map(|e| match e.shape {
-            OperandShape::Register(ty) => Some(ty),
-            _ => None,
-        })
-    };
-    let among_bits = registers().all(|ty| matches!(ty, ScalarType::Pred | ScalarType::B32));
-    let width = registers().next().map(ScalarType::bits);
-    let one_width = registers().all(|ty| Some(ty.bits()) == width);
-    let any = |which: fn(&OperandShape<'_>) -> bool| elements.iter().any(|e| which(&e.shape));
-    // An integer constant is an integer, whereas one of floating point takes the type of registers of bits.
-    let number = any(|s| matches!(s, OperandShape::Integer(_)));
-    let fraction = any(|s| matches!(s, OperandShape::F64(_) | OperandShape::F32Bits(_)));
-    let float = fraction || registers().any(ScalarType::is_float);
-    let integer = number || registers().any(ScalarType::is_integer);
-    let packed = registers().any(|ty| ty.kind() == TypeKind::Packed);
-    let kinds = [float, integer, packed].into_iter().filter(|kind| *kind);
-    if kinds.count() > 1 || !one_width && !among_bits {
-        Err(OperandViolation::Type)
-    } else {
-        Ok(())
     }
 }

@@ -1,6 +1,6 @@
-//! What is asked of one operand, or of every element of it: signs, kinds, types, constants, state spaces.
+//! Checks of one operand or one element of a vector: signs, kinds, types, constants, state spaces.
 
-use crate::check_form::same_element_kind;
+use crate::element_kind::same_element_kind;
 use crate::type_compat::Expected;
 use crate::{
     ActualOperand, Marks, Modifier, Operand, OperandShape, OperandViolation, Role, ScalarType,
@@ -42,7 +42,7 @@ fn has_space(list: &[Modifier], wanted: impl Fn(StateSpace) -> bool) -> bool {
     list.iter().filter_map(|m| m.state_space()).any(wanted)
 }
 
-/// What is asked of an operand, or of every element of it.
+/// The requirements on an operand, or on every element of a vector.
 pub(crate) struct Element<'o> {
     pub(crate) operand: &'o Operand,
     pub(crate) expected: Expected,
@@ -56,7 +56,7 @@ impl Element<'_> {
         self.operand.marks.contains(mark)
     }
 
-    /// Whether the operand is a vector of registers that are as wide together as the type asks.
+    /// Whether the operand is a vector whose elements together have the width of the type.
     pub(crate) fn parts(&self, written: &ActualOperand<'_>) -> bool {
         let Some(bits) = self.expected.bits() else {
             return false;
@@ -96,13 +96,13 @@ impl Element<'_> {
         }
     }
 
-    /// Whether a register may be an element of a vector.
+    /// Whether a register is legal as an element of a vector.
     pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
         let value = matches!(self.operand.role, Role::Def | Role::Use | Role::ReadWrite);
         let widen = self.has(Marks::WIDEN);
         value
             && if self.has(Marks::EXACT_ELEMENT_TYPE) {
-                // Two halves are an integer to those that compute with integers, not to a sum of products.
+                // A packed pair is compatible with integers elsewhere, but not with exact element types.
                 let halves = ty.kind() == TypeKind::Packed && self.expected.is_integer();
                 self.expected.takes_register(ty, widen) && !halves
             } else {
@@ -110,7 +110,7 @@ impl Element<'_> {
             }
     }
 
-    /// A constant in a vector without registers.
+    /// Checks a constant in a vector without registers.
     pub(crate) fn bare_constant(
         &self,
         constant: &ActualOperand<'_>,
@@ -126,7 +126,7 @@ impl Element<'_> {
         }
     }
 
-    /// One register without braces where a vector of one would do: `_` is no such register.
+    /// Checks a scalar in place of a vector of one element; `_` is not legal.
     pub(crate) fn check_scalar(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
         if written.shape == OperandShape::Discard {
             return Err(OperandViolation::Discard);
@@ -176,8 +176,8 @@ impl Element<'_> {
         }
     }
 
-    /// Whether the bytes or half words may be selected: one of one register to compute with, as many as fit of two
-    /// registers where several are computed at once, any of the result.
+    /// Whether the selected bytes or half-words are legal: one of a register, or, for operands that select several, as many
+    /// as fit, from two registers; of a result, any.
     fn takes_lanes(&self, selector: Selector) -> bool {
         let mut lanes = selector.lanes();
         let count = lanes.len();
@@ -217,7 +217,7 @@ impl Element<'_> {
     fn constant(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
         let (sort, value) = match written.shape {
             OperandShape::Integer(value) => (self.expected.takes_integer(), Some(value)),
-            // A count, a place, a table of truth values: no fraction.
+            // An immediate without a type is an integer.
             _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
             shape => (
                 self.expected
@@ -247,14 +247,14 @@ impl Element<'_> {
         let sink = self.has(Marks::DISCARD) || self.has(Marks::DISCARD_ONLY);
         let reads = takes_constants(self.operand);
         match written.shape {
-            // A sum is a value, but no place for one.
+            // `r+4` is a value, but not a destination.
             _ if written.offset && self.operand.role != Role::Use => {
                 Err(OperandViolation::NeedsRegister)
             }
             OperandShape::Discard if sink => Ok(()),
             OperandShape::Discard => Err(OperandViolation::Discard),
             _ if self.has(Marks::DISCARD_ONLY) => Err(OperandViolation::Kind),
-            // Two halves are an integer to those that compute with integers, not to a count or a place.
+            // A packed pair is compatible with integers elsewhere, but not with an operand of fixed integer type.
             OperandShape::Register(ty) if self.is_count() && ty.kind() == TypeKind::Packed => {
                 Err(OperandViolation::Type)
             }
@@ -273,7 +273,7 @@ impl Element<'_> {
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) if reads => {
                 self.constant(written)
             }
-            // The address of a function is a value to the assembler, but no count, length or place.
+            // ptxas accepts the address of a function as a value, but not as an operand of fixed integer type.
             OperandShape::Function | OperandShape::Kernel if self.takes_function() => Ok(()),
             OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) => {
                 Err(OperandViolation::NeedsRegister)
@@ -291,20 +291,20 @@ impl Element<'_> {
         matches!(self.expected, Expected::Type(ty) if ty.is_float())
     }
 
-    /// Whether several bytes or half words of it are computed with at once.
+    /// Whether several bytes or half-words may be selected.
     fn selects(&self) -> bool {
         self.has(Marks::LANES16) || self.has(Marks::LANES8)
     }
 
     fn takes_function(&self) -> bool {
-        // What holds numbers of eight bits and less holds no address.
+        // A type with elements of at most eight bits does not hold an address.
         let short = |ty: ScalarType| ty.element().is_some_and(|e| e.is_float() && e.bits() <= 8);
         let exact = self.has(Marks::EXACT_ELEMENT_TYPE)
             || matches!(self.expected, Expected::Type(ty) if short(ty));
         self.operand.role == Role::Use && !self.is_count() && !self.selects() && !exact
     }
 
-    /// Whether the operand is an integer or a truth value whatever the instruction computes with.
+    /// Whether the operand has a fixed integer or predicate type.
     fn is_count(&self) -> bool {
         match self.operand.ty {
             TypeExpr::Scalar(ty) => ty.is_integer() || ty == ScalarType::Pred,
@@ -315,7 +315,7 @@ impl Element<'_> {
     fn address(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
         let opaque = self.opaque();
         let tmem = self.has(Marks::TMEM);
-        // A generic address that is moved to a register of its own first.
+        // ptxas first copies a generic address to a register.
         let named = match self.spaces {
             SpaceRule::Any => false,
             SpaceRule::One(_) => true,
@@ -323,7 +323,7 @@ impl Element<'_> {
         };
         let copied = self.has(Marks::GENERIC_ADDR_32_64) && !named;
         match written.shape {
-            // A handle is no address to add to.
+            // No offset can be added to a handle.
             _ if opaque.is_some() && written.offset => Err(OperandViolation::Kind),
             OperandShape::Register(ty) if tmem && self.has(Marks::ALLOW_PRED) => {
                 if ty.bits() == 32 && ty.kind() != TypeKind::Float {
@@ -352,7 +352,7 @@ impl Element<'_> {
                     Err(OperandViolation::Type)
                 }
             }
-            // A special register is a symbol as good as any, unless it is a vector or the space has to be known.
+            // A special register is accepted as a symbol unless it is a vector or the state space must be known.
             OperandShape::Special(register) if opaque.is_none() && !register.is_vector() => {
                 let known = matches!(self.spaces, SpaceRule::OneOf(_));
                 if register.scalar_type() == ScalarType::Pred || known {
@@ -387,7 +387,7 @@ impl Element<'_> {
         }
     }
 
-    /// The type of handle the operand names.
+    /// The type of the handle that the operand names.
     fn opaque(&self) -> Option<ScalarType> {
         let handles = [
             (Marks::TEXTURE, ScalarType::Texref),
@@ -399,7 +399,7 @@ impl Element<'_> {
     }
 }
 
-/// Whether constants may stand for the operand.
+/// Whether the operand may be a constant.
 pub(crate) fn takes_constants(operand: &Operand) -> bool {
     operand.role == Role::Use && !operand.marks.contains(Marks::REG)
 }
@@ -412,7 +412,7 @@ fn kind(right: bool) -> Result<(), OperandViolation> {
     }
 }
 
-/// Whether registers of the type may hold an address of one of these widths.
+/// Whether a register of the type can hold an address of one of these widths.
 fn is_address(ty: ScalarType, widths: &[u16]) -> bool {
     widths.contains(&ty.bits()) && (ty.is_integer() || ty.kind() == TypeKind::Bits)
 }

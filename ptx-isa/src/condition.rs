@@ -1,54 +1,54 @@
-//! Conditions over an instruction as it is written: the only logic of the table.
+//! Conditions on the modifiers and operands of an instruction.
 
 use crate::{ModifierSet, SlotAssignment};
 
-/// What an operand may be asked.
+/// A test of an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum OperandTest {
-    /// Is it left out?
+    /// It is absent.
     Absent,
-    /// Is it there?
+    /// It is present.
     Present,
-    /// Is it a constant?
+    /// It is a constant.
     Immediate,
-    /// Is it a register?
+    /// It is a register.
     Register,
-    /// Is it a predicate?
+    /// It is a predicate.
     Predicate,
-    /// Is it a variable or its address?
+    /// It is a variable or its address.
     Variable,
-    /// Is it a special register?
+    /// It is a special register.
     SpecialRegister,
-    /// Is it a function?
+    /// It is a function.
     Function,
-    /// Is it `_`?
+    /// It is `_`.
     Discard,
-    /// Has it a minus sign?
+    /// It has a minus sign.
     Negated,
-    /// Has it an exclamation mark?
+    /// It has an exclamation mark.
     Inverted,
-    /// Is it a pair `p|q`?
+    /// It is a pair `p|q`.
     Pair,
-    /// Does `.unified` follow it?
+    /// It is followed by `.unified`.
     Unified,
-    /// A vector with `_` among its elements.
+    /// It is a vector with `_` among its elements.
     HasDiscard,
-    /// Is it floating point, or a vector that begins with that?
+    /// It is floating point, or a vector whose first element is.
     Floating,
-    /// Is it a register of bits, or a vector with one in it?
+    /// It is a register of a bits type, or a vector with one among its elements.
     Bits,
-    /// Is it a constant, or a vector of nothing else?
+    /// It is a constant, or a vector of constants.
     Constant,
-    /// Is it a constant of floating point that is not written as the bits of single precision?
+    /// It is a floating-point constant that is not written as `0f…`.
     NotF32Bits,
-    /// Is it an integer, or a vector of nothing else?
+    /// It is an integer, or a vector of integers.
     Integer,
-    /// Is it a vector that begins with an integer and goes on with floating point?
+    /// It is a vector of an integer followed by floating point.
     IntThenFloat,
-    /// Is it a texture, a sampler or a surface?
+    /// It is a texture, sampler or surface.
     Handle,
-    /// Is it a vector of so many elements?
+    /// It is a vector of this length.
     Vector(u16),
 }
 
@@ -60,17 +60,17 @@ pub enum Cond {
     Always,
     /// False.
     Never,
-    /// All of them hold.
+    /// All conditions hold.
     All(&'static [Cond]),
-    /// One of them holds.
+    /// At least one condition holds.
     Any(&'static [Cond]),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(&'static Cond),
     /// The slot of this index is filled.
     Filled(u8),
-    /// The slot of this index holds one of these words.
+    /// The slot of this index holds one of these modifiers.
     Holds(u8, ModifierSet),
-    /// The operand of this index is so.
+    /// The operand of this index passes the test.
     Operand(u8, OperandTest),
     /// The instruction is in a kernel.
     InEntry,
@@ -78,20 +78,20 @@ pub enum Cond {
     InFunc,
 }
 
-/// An instruction that can be asked about its slots and operands.
+/// An instruction on which conditions are evaluated.
 pub trait Context {
     /// Whether the slot is filled.
     fn is_filled(&self, slot: usize) -> bool;
-    /// Whether the slot holds one of the words.
+    /// Whether the slot holds one of the modifiers.
     fn holds(&self, slot: usize, words: ModifierSet) -> bool;
-    /// Whether the operand is so.
+    /// Whether the operand passes the test.
     fn operand(&self, operand: usize, test: OperandTest) -> bool;
     /// Whether the instruction is in a kernel.
     fn in_entry(&self) -> bool;
 }
 
 impl Cond {
-    /// Whether the condition is true of an instruction.
+    /// Whether the condition holds for an instruction.
     pub fn holds(&self, context: &impl Context) -> bool {
         match *self {
             Self::Always => true,
@@ -107,9 +107,9 @@ impl Cond {
         }
     }
 
-    /// What the modifiers alone say of the condition; `None` where it hangs on operands or on the place.
+    /// The value of the condition as far as the modifiers determine it; `None` if it depends on operands or on the function.
     pub fn decide(&self, modifiers: &SlotAssignment) -> Option<bool> {
-        // `sure` settles the whole list; what is open stays open unless something settles it.
+        // The value `sure` decides the whole list; otherwise an undecided condition leaves it undecided.
         let list = |list: &[Self], sure: bool| {
             let mut all = Some(!sure);
             for cond in list {

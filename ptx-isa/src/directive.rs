@@ -1,9 +1,9 @@
-//! Facts about directives: where each may stand and how it ends.
+//! Facts about directives: where each is allowed and how it ends.
 
 use crate::version::PtxVersion;
 use crate::{Directive, Target, generated};
 
-/// Where a directive may stand.
+/// A position where a directive is allowed.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum DirectivePosition {
@@ -33,13 +33,13 @@ pub enum DirectivePosition {
 pub enum Ending {
     /// With a semicolon.
     Semicolon,
-    /// Without one, which would be an error.
+    /// Without a semicolon.
     Open,
     /// It is a part of something else.
     Part,
 }
 
-/// What the table knows of a directive.
+/// Facts about a directive.
 pub(crate) struct DirectiveFacts {
     pub(crate) section: &'static str,
     pub(crate) positions: &'static [DirectivePosition],
@@ -61,13 +61,13 @@ impl Directive {
         self.facts().section
     }
 
-    /// Where it may stand.
+    /// Where it is allowed.
     #[inline]
     pub const fn places(self) -> &'static [DirectivePosition] {
         self.facts().positions
     }
 
-    /// Whether it may stand at `place`.
+    /// Whether it is allowed at a position.
     pub fn is_allowed_in(self, place: DirectivePosition) -> bool {
         self.places().contains(&place)
     }
@@ -78,25 +78,25 @@ impl Directive {
         self.facts().ending
     }
 
-    /// How many integers follow it, at least and at most, where nothing else does.
+    /// The least and the greatest number of integers that follow it, if only integers do.
     #[inline]
     pub const fn integers(self) -> Option<(u8, u8)> {
         self.facts().integers
     }
 
-    /// The first version that has it.
+    /// The first version that supports it.
     #[inline]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }
 
-    /// The first version in which the assembler refuses it.
+    /// The first version in which ptxas rejects it.
     #[inline]
     pub const fn until(self) -> Option<PtxVersion> {
         self.facts().until
     }
 
-    /// The first target that has it; `None` for all targets.
+    /// The first target that supports it; `None` for all targets.
     #[inline]
     pub const fn target(self) -> Option<Target> {
         self.facts().target

@@ -1,48 +1,48 @@
-//! What an instruction does that its operands do not show.
+//! Effects of instructions besides reading and writing operands.
 
 use crate::{Access, Cond, Modifier};
 
-/// A word, fixed or in a slot.
+/// A fixed modifier, or one in a slot.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ModifierSource {
-    /// Always this.
+    /// This modifier.
     Fixed(Modifier),
-    /// What a slot says, or its default.
+    /// The modifier in a slot, or its default.
     Slot(u8),
 }
 
-/// How memory is reached.
+/// The proxy of a memory access.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Proxy {
-    /// The ordinary way.
+    /// The generic proxy.
     Generic,
-    /// By the asynchronous engines.
+    /// The async proxy.
     Async,
-    /// Through a tensor map.
+    /// The tensormap proxy.
     Tensormap,
-    /// Through the texture units.
+    /// The texture proxy.
     Texture,
-    /// Through the surface units.
+    /// The surface proxy.
     Surface,
-    /// As read-only data, outside the memory model.
+    /// Read-only data, outside the memory consistency model.
     ReadOnly,
 }
 
-/// What happens to control flow.
+/// An effect on control flow.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Control {
-    /// It goes to a label.
+    /// A branch to a label.
     Jump,
-    /// It goes to one label of a list.
+    /// A branch to one label of a list.
     Table,
-    /// It goes to a function and comes back.
+    /// A call.
     Call,
-    /// It goes back to the caller.
+    /// A return to the caller.
     Return,
-    /// The thread ends.
+    /// The thread terminates.
     Exit,
     /// The kernel is aborted.
     Trap,
@@ -52,7 +52,7 @@ pub enum Control {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ConvergenceScope {
-    /// The threads of a warp that happen to be there: which they are is part of the result.
+    /// The active threads of a warp: the result depends on which threads are active.
     Active,
     /// All threads of a warp.
     Warp,
@@ -64,7 +64,7 @@ pub enum ConvergenceScope {
     Cluster,
 }
 
-/// What waits for an asynchronous operation.
+/// The completion mechanism of an asynchronous operation.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Completion {
@@ -76,23 +76,23 @@ pub enum Completion {
     Mbarrier,
     /// Groups of `wgmma`.
     Wgmma,
-    /// The fifth generation's own waits and commits.
+    /// The wait and commit instructions of tensor memory.
     Tcgen05,
 }
 
-/// A step in the life of an asynchronous operation.
+/// A phase of an asynchronous operation.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AsyncPhase {
-    /// It begins.
+    /// The operation starts.
     Start,
-    /// It is put into a group.
+    /// It is committed to a group.
     Commit,
-    /// Its end is awaited.
+    /// Its completion is awaited.
     Wait,
 }
 
-/// What is done.
+/// The kinds of effects.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EffectKind {
@@ -100,41 +100,41 @@ pub enum EffectKind {
     Order(ModifierSource),
     /// Memory accesses have this scope.
     Scope(ModifierSource),
-    /// Memory is reached this way.
+    /// Memory is accessed through this proxy.
     Proxy(Proxy),
     /// Control flow.
     Control(Control),
     /// All threads of the group execute it together.
     Converge(ConvergenceScope),
-    /// The lanes an operand names execute it together.
+    /// The lanes in an operand execute it together.
     Lanes(u8),
     /// An asynchronous operation.
     Async(Completion, AsyncPhase),
-    /// Memory of the space is reached, which no operand addresses: through a tensor map or a descriptor.
+    /// Memory of the state space is accessed through a tensor map or a descriptor, not through an address operand.
     Memory(Access, Modifier),
     /// The carry flag is read.
     CarryRead,
     /// The carry flag is written.
     CarryWrite,
-    /// It happens exactly as often as it is written.
+    /// The instruction must not be removed, duplicated or merged.
     Volatile,
     /// It orders memory accesses.
     Fence,
     /// It waits for other threads.
     Barrier,
-    /// All active threads of a warp go the same way.
+    /// All active threads of a warp take the same branch.
     Uniform,
-    /// One thread acts for all.
+    /// It is performed once for all participating threads.
     OneThread,
-    /// It must stay although it has no result.
+    /// It has a side effect and must not be removed.
     SideEffect,
 }
 
-/// An effect, and when it happens.
+/// An effect with its condition.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Effect {
-    /// When.
+    /// The condition.
     pub when: Cond,
-    /// What.
+    /// The effect.
     pub kind: EffectKind,
 }

@@ -28,7 +28,7 @@ impl core::fmt::Debug for ModifierSet {
     }
 }
 
-/// One place for a modifier in a form.
+/// A slot of a form: a position for one modifier.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Slot {
     pub(crate) name: &'static str,
@@ -39,32 +39,32 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// The placeholder of the manual, or the word itself.
+    /// The placeholder in the manual, or the fixed modifier.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Whether it may be left empty.
+    /// Whether it may be empty.
     pub const fn is_optional(&self) -> bool {
         self.optional
     }
 
-    /// The alternatives of one word.
+    /// The alternatives of one modifier.
     pub const fn words(&self) -> ModifierSet {
         self.words
     }
 
-    /// The alternatives of several words.
+    /// The alternatives of several modifiers.
     pub const fn sequences(&self) -> &'static [&'static [Modifier]] {
         self.sequences
     }
 
-    /// What its absence means.
+    /// The modifier that an empty slot means.
     pub const fn default(&self) -> Option<Modifier> {
         self.default
     }
 
-    /// The class of its words.
+    /// The class of its modifiers.
     pub fn class(&self) -> Option<ModifierClass> {
         let first = self
             .words
@@ -109,22 +109,22 @@ impl Since {
     }
 }
 
-/// What must be so for an instruction to be legal.
+/// The kinds of rules.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum RuleKind {
-    /// Where the first holds, the second must hold.
+    /// If the first condition holds, the second must hold.
     Require(Cond, Cond),
-    /// It must not hold.
+    /// The condition must not hold.
     Deny(Cond),
-    /// Where the condition holds, one of the floors is needed.
+    /// If the condition holds, one of the alternatives is required.
     RequiresTarget(Cond, &'static [Since]),
-    /// Where the condition holds, it is refused from one of those versions on, on those targets.
+    /// If the condition holds, ptxas rejects the instruction from one of the versions on, on its targets.
     RemovedIn(Cond, &'static [Since]),
-    /// Where the condition holds, it is deprecated from one of those versions on, on those targets; what to write
-    /// instead.
+    /// If the condition holds, it is deprecated from one of the versions on, on its targets; the text names the
+    /// replacement.
     Deprecated(Cond, &'static [Since], &'static str),
-    /// Of two operands, where both are constants, the first is not larger than the second.
+    /// If both operands are constants, the first must not be greater than the second.
     Ordered(u8, u8),
     /// All instructions of a kernel must have the same modifier in the slot.
     MustAgree(u8, Enforcement),
@@ -143,9 +143,9 @@ pub enum Enforcement {
 /// A rule of a form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// What it says.
+    /// The kind of the rule.
     pub kind: RuleKind,
-    /// Whether only the assembler says so, not the manual.
+    /// Whether ptxas implements it although the manual does not document it.
     pub ptxas: bool,
 }
 
@@ -153,22 +153,22 @@ pub struct Rule {
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Cell {
-    /// Anything.
+    /// Any modifier, or none.
     Any,
     /// The slot is empty.
     Absent,
-    /// One of these words.
+    /// One of these modifiers.
     OneOf(ModifierSet),
-    /// What the slot of this index holds.
+    /// The modifier in the slot of this index.
     Same(u8),
 }
 
 /// One row of a table of legal combinations.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// One for each column.
+    /// One cell per column.
     pub cells: &'static [Cell],
-    /// For each operand of the table its length: one number, or one for each type its column lists.
+    /// The length of each operand of the table: one number, or one per type in its column.
     pub lengths: &'static [&'static [u16]],
     /// The row requires one of these, unless there are none.
     pub since: &'static [Since],
@@ -234,17 +234,17 @@ impl Form {
         self.section
     }
 
-    /// The modifiers and the operands as the manual writes them, without the instruction's name.
+    /// The modifiers and operands in the manual's syntax, without the instruction's name.
     pub const fn syntax(&self) -> &'static str {
         self.syntax
     }
 
-    /// Whether only the assembler knows the form, not the manual.
+    /// Whether ptxas implements the form although the manual does not document it.
     pub const fn is_undocumented(&self) -> bool {
         self.ptxas
     }
 
-    /// How many slots it has.
+    /// The number of slots.
     pub const fn slot_count(&self) -> usize {
         self.slots.len()
     }
@@ -293,7 +293,7 @@ impl Form {
         !self.accepts(modifier) && (ignored || self.ignored.contains(modifier))
     }
 
-    /// What the form requires whatever its modifiers and operands: one of these, unless there are none.
+    /// What the form requires with any modifiers and operands: one of these, unless there are none.
     #[must_use]
     pub const fn since(&self) -> &'static [Since] {
         self.since
@@ -304,7 +304,7 @@ impl Form {
         self.operands
     }
 
-    /// What must be so beyond slots and operands.
+    /// The rules besides those of slots and operands.
     pub const fn rules(&self) -> &'static [Rule] {
         self.rules
     }
@@ -314,24 +314,24 @@ impl Form {
         self.tables
     }
 
-    /// Whether the values of constants decide about it, not only their sort.
+    /// Whether legality depends on the values of constants.
     pub fn depends_on_immediates(&self) -> bool {
         let limits = |r: &Rule| matches!(r.kind, RuleKind::Ordered(..));
         let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
         self.operands.iter().any(ranges) || self.rules.iter().any(limits)
     }
 
-    /// What it does beyond its operands.
+    /// The effects besides reading and writing operands.
     pub const fn effects(&self) -> &'static [crate::Effect] {
         self.effects
     }
 
-    /// What else is worth knowing.
+    /// Additional information.
     pub const fn notes(&self) -> &'static [&'static str] {
         self.notes
     }
 
-    /// Where the form deliberately follows the assembler against the manual, or the other way round, and why.
+    /// Deliberate differences between the form, the manual and ptxas.
     pub const fn differences(&self) -> &'static [&'static str] {
         self.differences
     }

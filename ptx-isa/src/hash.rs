@@ -1,4 +1,4 @@
-//! The hash behind the word tables. The generator includes this very file, so that the tables it writes and the
+//! The hash function of the word tables. The generator includes this file, so that the generated tables and the
 //! look-ups made in them agree.
 
 /// Mixes a word into 64 bits: eight bytes at a time, the last eight overlapping those before.
@@ -30,13 +30,13 @@ fn step(state: u64, chunk: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// The bucket of a hash among `buckets` (a power of two): it chooses the displacement.
+/// The bucket of a hash among `buckets` (a power of two): it selects the displacement.
 #[inline]
 pub(crate) fn bucket(hash: u64, buckets: usize) -> usize {
     (hash >> 48) as usize & (buckets - 1)
 }
 
-/// The place of a hash among `slots` (a power of two) under the displacement of its bucket.
+/// The position of a hash among `slots` (a power of two) under the displacement of its bucket.
 #[inline]
 pub(crate) fn position(hash: u64, displacement: u16, slots: usize) -> usize {
     let spread =

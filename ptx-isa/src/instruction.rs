@@ -1,9 +1,9 @@
-//! Instructions by name: an opcode and the fixed words after it.
+//! Instructions by name: an opcode and the fixed modifiers after it.
 
 use crate::generated::instructions;
 use crate::{Form, Modifier, Nesting, Opcode, Since};
 
-/// A named instruction. Its name is an opcode and words that neither move nor vary: `cp.async.bulk.tensor`.
+/// A named instruction. Its name is an opcode and the modifiers with a fixed position: `cp.async.bulk.tensor`.
 #[derive(Copy, Clone, Debug)]
 pub struct Instruction {
     pub(crate) name: &'static str,
@@ -22,22 +22,22 @@ impl Instruction {
         self.name
     }
 
-    /// The first word.
+    /// The opcode.
     pub const fn opcode(&self) -> Opcode {
         self.opcode
     }
 
-    /// The fixed words after the opcode.
+    /// The fixed modifiers after the opcode.
     pub const fn words(&self) -> &'static [Modifier] {
         self.words
     }
 
-    /// The section of the manual that comes first.
+    /// The first section of the manual that describes it.
     pub fn section(&self) -> &'static str {
         self.forms.first().map_or("", |f| f.section())
     }
 
-    /// What the name itself needs, beyond what its forms need: one of these, unless there are none.
+    /// What the name requires besides the requirements of its forms: one of these, unless there are none.
     pub const fn since(&self) -> &'static [Since] {
         self.since
     }
@@ -64,14 +64,14 @@ static BY_OPCODE: [(usize, usize); Opcode::COUNT] = {
 };
 
 impl Opcode {
-    /// The instructions that begin with this word.
+    /// The instructions with this opcode.
     #[inline]
     pub fn instructions(self) -> &'static [Instruction] {
         let (start, end) = BY_OPCODE[self as usize];
         Instruction::ALL.get(start..end).unwrap_or(&[])
     }
 
-    /// Whether an instruction that begins with this word has operands in parentheses.
+    /// Whether an instruction with this opcode has operands in parentheses.
     pub fn takes_lists(self) -> bool {
         let forms = self.instructions().iter().flat_map(|i| i.forms());
         forms
@@ -80,7 +80,7 @@ impl Opcode {
     }
 }
 
-/// The instruction whose fixed words are the longest beginning of the written modifiers.
+/// The instruction whose fixed modifiers are the longest prefix of the modifiers.
 pub fn find_instruction(opcode: Opcode, modifiers: &[Modifier]) -> Option<&'static Instruction> {
     let candidates = opcode
         .instructions()

@@ -1,4 +1,4 @@
-//! What all enums of words have in common: their text, the look-up of a text, and an index.
+//! The common interface of all enums of words: text, look-up and index.
 
 use crate::hash;
 
@@ -15,6 +15,19 @@ pub(crate) fn find(
     let index = *places.get(hash::position(hash, displacement, places.len()))? as usize;
     (texts.get(index)?.as_bytes() == word).then_some(index)
 }
+
+/// A text that is not a keyword of the kind that was expected.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct UnknownKeyword;
+
+impl core::fmt::Display for UnknownKeyword {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("unknown keyword of PTX")
+    }
+}
+
+impl core::error::Error for UnknownKeyword {}
 
 /// Defines an enum of words with their texts and facts. The perfect hash tables `DISPLACEMENTS` and `POSITIONS` are
 /// statics beside it.
@@ -38,18 +51,18 @@ macro_rules! keyword_enum {
         pub(crate) static FACTS: [$facts; $name::COUNT] = [$($fact),*];
 
         impl $name {
-            /// All of them, in the order of their indices.
+            /// All variants in the order of their indices.
             pub const ALL: &'static [Self] = &VARIANTS;
-            /// How many there are.
+            /// The number of variants.
             pub const COUNT: usize = [$($text),*].len();
 
-            /// As it is written in PTX.
+            /// The spelling in PTX.
             #[inline]
             pub const fn text(self) -> &'static str {
                 TEXTS[self as usize]
             }
 
-            /// The one that is written so; case matters, and nothing may stand around it.
+            /// The variant with this exact spelling; case-sensitive.
             #[inline]
             pub fn from_text(text: &[u8]) -> Option<Self> {
                 Self::from_index(crate::keyword_table::find(
@@ -60,13 +73,13 @@ macro_rules! keyword_enum {
                 )?)
             }
 
-            /// The place in [`ALL`](Self::ALL): dense, and stable within one version of this crate only.
+            /// The index in [`ALL`](Self::ALL): dense, and stable within one version of this crate only.
             #[inline]
             pub const fn index(self) -> usize {
                 self as usize
             }
 
-            /// The one at a place in [`ALL`](Self::ALL).
+            /// The variant with an index in [`ALL`](Self::ALL).
             #[inline]
             pub const fn from_index(index: usize) -> Option<Self> {
                 if index < Self::COUNT {
@@ -74,6 +87,14 @@ macro_rules! keyword_enum {
                 } else {
                     None
                 }
+            }
+        }
+
+        impl core::str::FromStr for $name {
+            type Err = crate::UnknownKeyword;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::from_text(text.as_bytes()).ok_or(crate::UnknownKeyword)
             }
         }
 
@@ -91,7 +112,7 @@ mod tests {
     use std::format;
     use std::vec::Vec;
 
-    /// Every word finds itself; everything that is almost a word finds nothing.
+    /// Every word is found; similar texts are not.
     macro_rules! check {
         ($($name:ident)*) => {$({
             let words: HashSet<&[u8]> = crate::$name::ALL.iter().map(|w| w.text().as_bytes()).collect();
@@ -121,7 +142,7 @@ mod tests {
                 }
             }
             assert_eq!(crate::$name::from_index(crate::$name::COUNT), None);
-            // Bytes without a pattern.
+            // Random bytes.
             let mut state = 1u64;
             for length in 0..2000 {
                 let word: Vec<u8> = (0..length % 40).map(|_| {

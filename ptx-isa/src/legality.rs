@@ -1,4 +1,6 @@
-//! Whether an instruction is legal, why not, and from when and where on it is.
+//! Whether an instruction is legal, what it violates, and on which versions and targets it is available.
+
+use alloc::boxed::Box;
 
 use crate::check_form::FormChecker;
 use crate::operand_binding::{Binding, bindings, operand_count};
@@ -8,19 +10,19 @@ use crate::{
     Slot, SlotAssignment, SpecialReg, Target, TargetSet, Violation, Violations, find_instruction,
 };
 
-/// What an instruction needs of the version and the target.
+/// A requirement of an instruction on the version and the target.
 #[derive(Copy, Clone)]
-enum Failure {
-    /// One of these is met.
+enum Requirement {
+    /// One of these is satisfied.
     One(&'static [Since]),
-    /// None of these is met.
+    /// None of these is satisfied.
     No(&'static [Since]),
-    /// The special register is there.
+    /// The special register exists.
     Register(SpecialReg),
 }
 
-impl Failure {
-    /// The targets on which a version has it.
+impl Requirement {
+    /// The targets on which it is satisfied in a version.
     fn targets(self, version: PtxVersion) -> TargetSet {
         match self {
             Self::One(floors) => satisfied(floors, version),
@@ -33,35 +35,35 @@ impl Failure {
     }
 }
 
-/// Something that is still taken, and is to be written in another way.
+/// A deprecated form or modifier that is still accepted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Deprecation {
-    /// The words that are deprecated; `None` where the whole instruction is.
+    /// The deprecated modifiers; `None` if the whole instruction is deprecated.
     pub words: Option<ModifierSet>,
-    /// Since this version.
+    /// The version that deprecated it.
     pub since: PtxVersion,
-    /// What to write instead, after "write".
+    /// The replacement.
     pub instead: &'static str,
 }
 
-/// A form that takes the modifiers of an instruction, and what is wrong with the rest of it.
+/// A form that takes the modifiers of an instruction, with everything that the instruction violates.
 #[derive(Clone, Debug)]
 pub struct FormMatch<'a> {
     /// The named instruction.
     pub instruction: &'static Instruction,
     /// The form.
     pub form: &'static Form,
-    /// What fills its slots. Modifiers count from the end of the instruction's name.
+    /// The modifiers in its slots, counted from the end of the instruction's name.
     pub assignment: SlotAssignment,
-    /// What is written for its operands.
+    /// The actual operands.
     pub operands: Binding<'a>,
-    /// What is wrong whatever the version and the target.
+    /// All violations; those of version and target only after [`add_floors`](Self::add_floors).
     pub problems: Violations,
     in_entry: bool,
 }
 
 impl<'a> FormMatch<'a> {
-    /// The type that an operand of the form must have; `None` where any will do.
+    /// The type that an operand of the form must have; `None` if any type is legal.
     pub fn expected(&self, operand: usize) -> Option<Expected> {
         let ty = self.form.operands().get(operand)?.ty;
         let expected = Expected::of(ty, &self.assignment, self.form);
@@ -77,7 +79,7 @@ impl<'a> FormMatch<'a> {
             .map(move |i| fixed + i)
     }
 
-    /// What of it is deprecated in a version on a target.
+    /// What is deprecated in a version on a target.
     pub fn deprecations(
         &self,
         version: PtxVersion,
@@ -100,15 +102,18 @@ impl<'a> FormMatch<'a> {
         })
     }
 
-    /// How many bits an operand of the form holds with all its elements, as its type and its vector length say.
+    /// The width in bits of an operand of the form with all its elements, from its type and its vector length.
     pub fn width(&self, operand: usize) -> Option<u32> {
         let of = self.form.operands().get(operand)?;
         let bits = Expected::of(of.ty, &self.assignment, self.form).bits()?;
-        let (elements, _) = self.judge().wanted_length(operand, of).unwrap_or((1, true));
+        let elements = self
+            .judge()
+            .wanted_length(operand, of)
+            .map_or(1, |w| w.length);
         Some(u32::from(bits) * u32::from(elements))
     }
 
-    /// What the word of an effect stands for: of a slot what fills it, else its default.
+    /// The modifier of an effect: fixed, in a slot, or the default of an empty slot.
     pub fn word(&self, word: crate::ModifierSource) -> Option<crate::Modifier> {
         match word {
             crate::ModifierSource::Fixed(modifier) => Some(modifier),
@@ -120,7 +125,7 @@ impl<'a> FormMatch<'a> {
         }
     }
 
-    /// What the instruction does beyond its operands.
+    /// The effects of the instruction besides reading and writing operands.
     pub fn effects(&self) -> impl Iterator<Item = crate::EffectKind> {
         let judge = self.judge();
         let effects = self.form.effects().iter();
@@ -138,21 +143,21 @@ impl<'a> FormMatch<'a> {
         }
     }
 
-    /// Calls `each` with all that the instruction needs.
-    fn each_need(&self, mut each: impl FnMut(Failure)) {
+    /// Calls `each` with every requirement of the instruction.
+    fn each_need(&self, mut each: impl FnMut(Requirement)) {
         let judge = self.judge();
         for since in [self.instruction.since(), self.form.since()] {
             if !since.is_empty() {
-                each(Failure::One(since));
+                each(Requirement::One(since));
             }
         }
         for rule in self.form.rules() {
             match rule.kind {
                 RuleKind::RequiresTarget(when, floors) if when.holds(&judge) => {
-                    each(Failure::One(floors))
+                    each(Requirement::One(floors))
                 }
                 RuleKind::RemovedIn(when, floors) if when.holds(&judge) => {
-                    each(Failure::No(floors))
+                    each(Requirement::No(floors))
                 }
                 _ => {}
             }
@@ -162,32 +167,32 @@ impl<'a> FormMatch<'a> {
             if let Some(OperandShape::Special(register) | OperandShape::SpecialVector(register)) =
                 written
             {
-                each(Failure::Register(register));
+                each(Requirement::Register(register));
             }
         }
         for table in self.form.tables() {
             if let Some(row) = judge.row(table).filter(|r| !r.since.is_empty()) {
-                each(Failure::One(row.since));
+                each(Requirement::One(row.since));
             }
         }
     }
 
-    /// The targets on which this form of the instruction is there in a version, whatever else is wrong with it.
+    /// The targets on which this form is available in a version, whatever it violates otherwise.
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         let mut targets = TargetSet::ALL;
         self.each_need(|need| targets = targets.and(need.targets(version)));
         targets
     }
 
-    /// Adds what a version and a target lack to the problems.
+    /// Adds the requirements that a version and a target do not satisfy to the violations.
     pub fn add_floors(&mut self, version: PtxVersion, target: Target) {
         let mut problems = self.problems;
         self.each_need(|need| {
             if !need.targets(version).contains(target) {
                 problems.add(match need {
-                    Failure::One(floors) => Violation::RequiresTarget(floors),
-                    Failure::No(floors) => Violation::RemovedIn(floors),
-                    Failure::Register(register) => Violation::Register(register),
+                    Requirement::One(floors) => Violation::RequiresTarget(floors),
+                    Requirement::No(floors) => Violation::RemovedIn(floors),
+                    Requirement::Register(register) => Violation::Register(register),
                 });
             }
         });
@@ -195,16 +200,35 @@ impl<'a> FormMatch<'a> {
     }
 }
 
-/// Why no form takes the modifiers of an instruction.
+/// The nearest form where no form takes the modifiers of an instruction.
 #[derive(Copy, Clone, Debug)]
 pub struct NoForm {
-    /// The form that comes nearest; none where there is no instruction of the name.
+    /// The nearest form; `None` if there is no instruction of that name.
     pub form: Option<&'static Form>,
-    /// What is wrong, said of that form.
+    /// What violates that form.
     pub problems: Violations,
 }
 
-/// The targets on which one of the floors is met.
+impl core::fmt::Display for NoForm {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("no form of the instruction takes its modifiers")
+    }
+}
+
+impl core::error::Error for NoForm {}
+
+/// How far a form is from an instruction: the most important difference first.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Distance {
+    /// Whether the number of operands is wrong.
+    wrong_count: bool,
+    /// Violations that do not depend on version and target.
+    own: usize,
+    /// Requirements on version and target that are not met.
+    unavailable: usize,
+}
+
+/// The targets on which one of the alternatives is satisfied.
 fn satisfied(floors: &[Since], version: PtxVersion) -> TargetSet {
     let met = floors.iter().filter(|f| f.version <= version);
     met.fold(TargetSet::NONE, |all, f| all.or(f.targets))
@@ -218,7 +242,7 @@ impl<'a> InstQuery<'a> {
         Some((instruction, rest))
     }
 
-    /// Every form that takes the modifiers, with the way to bind the operands that has the fewest problems.
+    /// Every form that takes the modifiers, with the assignment of the operands that has the fewest violations.
     pub fn candidates(&self) -> impl Iterator<Item = FormMatch<'a>> {
         let named = self.named();
         let (operands, in_entry) = (self.operands, self.in_entry);
@@ -269,41 +293,55 @@ impl<'a> InstQuery<'a> {
         })
     }
 
-    /// The form that the instruction is: the first without problems on this version and target, else the one that
-    /// comes nearest, with what is wrong. An error where no form takes the modifiers.
-    #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    pub fn select(&self, version: PtxVersion, target: Target) -> Result<FormMatch<'a>, NoForm> {
+    /// The first form that the instruction matches without violations in this version on this target, else the nearest
+    /// form that takes its modifiers.
+    ///
+    /// # Errors
+    ///
+    /// No form takes the modifiers.
+    pub fn select(
+        &self,
+        version: PtxVersion,
+        target: Target,
+    ) -> Result<FormMatch<'a>, Box<NoForm>> {
         self.nearest(|selection| selection.add_floors(version, target))
     }
 
-    /// [`select`](Self::select) whatever the version and the target.
-    #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    pub fn select_anywhere(&self) -> Result<FormMatch<'a>, NoForm> {
+    /// Like [`select`](Self::select) for any version and target.
+    ///
+    /// # Errors
+    ///
+    /// No form takes the modifiers.
+    pub fn select_anywhere(&self) -> Result<FormMatch<'a>, Box<NoForm>> {
         self.nearest(|_| ())
     }
 
-    #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    fn nearest(&self, add_floors: impl Fn(&mut FormMatch<'a>)) -> Result<FormMatch<'a>, NoForm> {
-        let mut best: Option<(usize, FormMatch<'a>)> = None;
+    fn nearest(
+        &self,
+        add_floors: impl Fn(&mut FormMatch<'a>),
+    ) -> Result<FormMatch<'a>, Box<NoForm>> {
+        let mut best: Option<(Distance, FormMatch<'a>)> = None;
         for mut selection in self.candidates() {
             let own = selection.problems.count();
             add_floors(&mut selection);
             if selection.problems.is_empty() {
                 return Ok(selection);
             }
-            // A wrong number of operands is farther off than any wrong operand; a floor is nearest.
-            let count = selection.problems.as_slice().first();
-            let far = matches!(count, Some(Violation::Count(..)));
-            let distance = usize::from(far) * 1000 + own * 10 + selection.problems.count();
+            let first = selection.problems.as_slice().first();
+            let distance = Distance {
+                wrong_count: matches!(first, Some(Violation::Count(..))),
+                own,
+                unavailable: selection.problems.count() - own,
+            };
             if best.as_ref().is_none_or(|(d, _)| distance < *d) {
                 best = Some((distance, selection));
             }
         }
         best.map(|(_, selection)| selection)
-            .ok_or_else(|| self.modifier_problems())
+            .ok_or_else(|| Box::new(self.modifier_problems()))
     }
 
-    /// Why no form takes the modifiers, said of the form that comes nearest.
+    /// The violations of the nearest form where no form takes the modifiers.
     fn modifier_problems(&self) -> NoForm {
         let mut best = NoForm {
             form: None,
@@ -331,10 +369,10 @@ impl<'a> InstQuery<'a> {
                 }
             }
             if problems.is_empty() {
-                // All words are known and none is missing: one is doubled, or stands out of order.
+                // All modifiers are known and none is missing: one is duplicated or out of order.
                 problems.add(Violation::Modifier(fixed + rest.len().saturating_sub(1)));
             }
-            // To write a word too many, or twice, is the smaller slip.
+            // An additional or duplicate modifier counts less than a missing one.
             let missing = problems.as_slice().iter();
             let missing = missing.filter(|p| matches!(p, Violation::Slot(_))).count();
             let distance = problems.count() + missing;

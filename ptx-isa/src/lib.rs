@@ -1,16 +1,38 @@
 //! The PTX instruction set as data.
 //!
-//! The words of PTX are enums ([`Opcode`], [`Modifier`], [`ScalarType`], [`StateSpace`], [`SpecialReg`],
-//! [`Directive`], [`Target`]), each with its text and a look-up by text that allocates nothing. Facts about a word are
+//! The keywords of PTX are enums ([`Opcode`], [`Modifier`], [`ScalarType`], [`StateSpace`], [`SpecialReg`],
+//! [`Directive`], [`Target`]), each with its text and a look-up by text without allocation. Facts about a keyword are
 //! methods of its enum.
 //!
-//! A [`InstQuery`] describes an instruction as it is written. It answers which form it is ([`InstQuery::select`]) or why
-//! it is none ([`Violation`]), and the other way round on which targets ([`InstQuery::targets`]) and from which version on
-//! ([`InstQuery::first_version`]) it is legal.
+//! An [`InstQuery`] describes an actual instruction. It returns the form that the instruction matches, with everything it
+//! violates ([`InstQuery::select`], [`Violation`]), the targets ([`InstQuery::targets`]) and the first version
+//! ([`InstQuery::first_version`]) on which it is legal.
 //!
-//! Everything is generated from the tables in the folder `isa` of this crate and checked in; there is neither a build
+//! ```
+//! use ptx_isa::{ActualOperand, InstQuery, Modifier, Opcode, OperandShape, PtxVersion, ScalarType, Target};
+//!
+//! // `add.rn.f32 %f1, %f2, 0f3F800000;`
+//! let register = ActualOperand::new(OperandShape::Register(ScalarType::F32));
+//! let one = ActualOperand::new(OperandShape::F32Bits(1.0));
+//! let query = InstQuery {
+//!     opcode: "add".parse::<Opcode>()?,
+//!     modifiers: &[".rn".parse::<Modifier>()?, Modifier::F32],
+//!     operands: &[register, register, one],
+//!     in_entry: true,
+//! };
+//! let found = query.select(PtxVersion::CURRENT, Target::Sm90)?;
+//! assert!(found.problems.is_empty());
+//! assert_eq!(found.form.section(), "9.7.3.3");
+//! assert!(query.targets(PtxVersion::CURRENT).contains(Target::Sm100));
+//! assert_eq!(query.first_version(Target::Sm90), Some(PtxVersion::new(7, 8)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The tables are generated from the files in the folder `isa` of this crate and checked in; there is neither a build
 //! script nor a procedural macro.
 #![no_std]
+
+extern crate alloc;
 
 #[cfg(test)]
 extern crate std;
@@ -24,6 +46,7 @@ mod condition;
 pub mod describe;
 mod directive;
 mod effect;
+mod element_kind;
 mod form;
 #[rustfmt::skip]
 mod generated;
@@ -62,6 +85,7 @@ pub use generated::space::StateSpace;
 pub use generated::target::Target;
 pub use generated::target_option::TargetOption;
 pub use instruction::{Instruction, find_instruction};
+pub use keyword_table::UnknownKeyword;
 pub use legality::{Deprecation, FormMatch, NoForm};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
 pub use operand::{Access, ImmRange, Length, Nesting, Operand, Role, Size, Spaces, TypeExpr};

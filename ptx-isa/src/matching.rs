@@ -1,24 +1,24 @@
-//! Which written modifier fills which slot of a form, and in which order the manual would write them.
+//! The assignment of modifiers to the slots of a form, and their canonical order.
 //!
-//! The assembler takes the modifiers after an instruction's name in nearly any order. Only the words of a positional
-//! class (types, state spaces, layouts, …) are told apart by their order among themselves.
+//! ptxas accepts the modifiers after an instruction's name in nearly any order. Only the modifiers of a positional
+//! class (types, state spaces, layouts, …) are assigned to slots in their order.
 
 use crate::{Cell, Form, Instruction, Modifier, ModifierSet, Opcode, Row, Table, find_instruction};
 
-/// The most modifiers an instruction can have and still be matched; none in PTX comes near.
+/// The greatest number of modifiers that is matched; no legal instruction has as many.
 pub const MAX_MODIFIERS: usize = 32;
 
-/// How many placements are tried before a form counts as not matching. Forms are nearly free of ambiguity, so that a
+/// The number of placements that are tried before a form counts as not matching. Forms are hardly ambiguous: a
 /// match takes about as many steps as there are modifiers.
 const MAX_STEPS: u32 = 512;
 
 const NONE: u8 = u8::MAX;
 
-/// Where one modifier went: a slot, and a place in an alternative of several words.
+/// The placement of one modifier: a slot, and a position in an alternative of several modifiers.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 struct Placement {
     slot: u8,
-    /// Index of the sequence, or `NONE` for an alternative of one word.
+    /// Index of the sequence, or `NONE` for an alternative of one modifier.
     sequence: u8,
     position: u8,
 }
@@ -29,7 +29,7 @@ const NOWHERE: Placement = Placement {
     position: 0,
 };
 
-/// The slots the written modifiers fill.
+/// The assignment of modifiers to slots.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct SlotAssignment {
     modifiers: [Modifier; MAX_MODIFIERS],
@@ -38,13 +38,13 @@ pub struct SlotAssignment {
 }
 
 impl SlotAssignment {
-    /// The slot of the written modifier of an index; `None` for one that is ignored.
+    /// The slot of the modifier of an index; `None` for one that is ignored.
     pub fn slot_of(&self, written: usize) -> Option<usize> {
         let placement = self.placements.get(..self.len.into())?.get(written)?;
         (placement.slot != NONE).then_some(placement.slot.into())
     }
 
-    /// Whether the written modifier of an index fills no slot, or one that the same word fills already.
+    /// Whether the modifier of an index is ignored or repeats an earlier one.
     pub(crate) fn is_redundant(&self, written: usize) -> bool {
         let slot = self.slot_of(written);
         let same = |i: &usize| {
@@ -57,17 +57,17 @@ impl SlotAssignment {
         slot.is_none() || twice && (0..written).any(|i| same(&i))
     }
 
-    /// How many modifiers are written.
+    /// The number of modifiers.
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether none is written.
+    /// Whether there are no modifiers.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The words a slot holds, in the order in which they were written.
+    /// The modifiers in a slot, in their order in the query.
     pub fn words(&self, slot: usize) -> impl Iterator<Item = Modifier> {
         let pairs = self
             .modifiers
@@ -79,7 +79,7 @@ impl SlotAssignment {
             .map(|(&m, _)| m)
     }
 
-    /// The first word a slot holds.
+    /// The first modifier in a slot.
     pub fn word(&self, slot: usize) -> Option<Modifier> {
         self.words(slot).next()
     }
@@ -89,15 +89,15 @@ impl SlotAssignment {
         self.word(slot).is_some()
     }
 
-    /// Whether a slot holds one of some words.
+    /// Whether a slot holds one of some modifiers.
     pub fn holds(&self, slot: usize, words: ModifierSet) -> bool {
         self.words(slot).any(|m| words.contains(m))
     }
 }
 
 impl Form {
-    /// Assigns the modifiers written after the instruction's name to the slots. `None` if one is left over or a slot
-    /// that must be filled is empty.
+    /// Assigns the modifiers after the instruction's name to the slots. `None` if one does not fit or a required slot
+    /// is empty.
     pub fn match_modifiers(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
         if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepts(m)) {
             return None;
@@ -106,8 +106,8 @@ impl Form {
         search.place(0).then_some(search.found)
     }
 
-    /// Like [`match_modifiers`](Self::match_modifiers), but as lenient as the assembler: a modifier without effect may
-    /// be there although no slot takes it, and some may be written twice.
+    /// Like [`match_modifiers`](Self::match_modifiers), but as lenient as ptxas: modifiers without effect are accepted
+    /// although no slot takes them, and some modifiers may be repeated.
     pub fn match_lenient(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
         if let Some(found) = self.match_modifiers(modifiers) {
             return Some(found);
@@ -134,7 +134,7 @@ impl Form {
         for (placement, &i) in strict.placements.iter().zip(&origin).take(count) {
             *found.placements.get_mut(usize::from(i))? = *placement;
         }
-        // A second one goes where the first went.
+        // A repeated modifier is placed like the first one.
         for (i, &m) in modifiers.iter().enumerate() {
             if found.slot_of(i).is_none() {
                 let twin = modifiers.iter().position(|&t| t == m).filter(|&t| t != i);
@@ -149,7 +149,7 @@ impl Form {
 }
 
 impl Table {
-    /// The row that decides: the first that takes the words in the slots.
+    /// The row that decides: the first that matches the modifiers in the slots.
     pub fn row(&self, chosen: &SlotAssignment) -> Option<&'static Row> {
         self.rows.iter().find(|row| {
             let mut cells = row.cells.iter().zip(self.columns);
@@ -166,7 +166,7 @@ impl Table {
     }
 }
 
-/// Whether the modifier may be dropped: it repeats an earlier one harmlessly, or the form ignores it.
+/// Whether the modifier has no effect: it repeats an earlier one, or the form ignores it.
 fn is_droppable(form: &Form, modifiers: &[Modifier], index: usize) -> bool {
     let Some((&m, earlier)) = modifiers.get(..=index).and_then(|m| m.split_last()) else {
         return false;
@@ -174,7 +174,7 @@ fn is_droppable(form: &Form, modifiers: &[Modifier], index: usize) -> bool {
     m.may_be_doubled() && earlier.contains(&m) || form.ignores(m)
 }
 
-/// A search for a placement of all modifiers, backtracking where a word fits several slots.
+/// A search for a placement of all modifiers, with backtracking where a modifier fits several slots.
 struct Search<'a> {
     form: &'a Form,
     modifiers: &'a [Modifier],
@@ -259,7 +259,7 @@ impl<'a> Search<'a> {
         self.place(index + 1)
     }
 
-    /// Where the nearest earlier word of the same positional class went.
+    /// The placement of the nearest earlier modifier of the same positional class.
     fn last_of_class(&self, index: usize, modifier: Modifier) -> Option<Placement> {
         let class = modifier.class();
         if !class.is_positional() {
@@ -281,13 +281,13 @@ impl<'a> Search<'a> {
         self.placed(index).iter().any(|p| p.slot == slot)
     }
 
-    /// Whether the slot is empty or holds other words of the same sequence.
+    /// Whether the slot is empty or holds other modifiers of the same sequence.
     fn fits_sequence(&self, index: usize, at: Placement) -> bool {
         let mut words = self.placed(index).iter().filter(|p| p.slot == at.slot);
         words.all(|p| p.sequence == at.sequence && p.position != at.position)
     }
 
-    /// Whether every slot that must be filled is, and every sequence is whole.
+    /// Whether every required slot is filled and every sequence is complete.
     fn is_complete(&self) -> bool {
         let placed = self.placed(self.modifiers.len());
         self.form.slots().enumerate().all(|(slot, def)| {
@@ -324,12 +324,12 @@ pub fn find_form(
     })
 }
 
-/// The manual's order of the written modifiers: fills `order` with the written indices in that order and returns true.
-/// Where no form takes the modifiers, the order is the written one and the answer false. `order` must be as long as
+/// The manual's order of the modifiers: fills `order` with the indices of the modifiers in that order and returns true.
+/// If no form takes the modifiers, keeps their order and returns false. `order` must be as long as
 /// `modifiers`.
 ///
-/// The words of the instruction's name stay first, the words of a positional class keep their order, a modifier that
-/// is written twice stays beside its twin, and those without effect go to the end.
+/// The modifiers of the instruction's name stay first, those of a positional class keep their order, a repeated modifier
+/// stays beside its first occurrence, and those without effect go to the end.
 pub fn canonical_order(opcode: Opcode, modifiers: &[Modifier], order: &mut [u16]) -> bool {
     for (i, entry) in order.iter_mut().enumerate() {
         *entry = i as u16;
@@ -344,7 +344,7 @@ pub fn canonical_order(opcode: Opcode, modifiers: &[Modifier], order: &mut [u16]
     if rest.len() + fixed != modifiers.len() {
         return false;
     }
-    // Insertion sort: short, stable, and one pass where the order is right already.
+    // Insertion sort: short, stable, and linear for sorted input.
     let key = |written: u16| {
         let p = assignment
             .placements

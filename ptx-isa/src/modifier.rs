@@ -2,7 +2,7 @@
 
 use crate::{Modifier, ModifierClass, ScalarType, StateSpace, generated};
 
-/// What the table knows of a modifier.
+/// Facts about a modifier.
 pub(crate) struct ModifierFacts {
     pub(crate) class: ModifierClass,
     pub(crate) scalar_type: Option<ScalarType>,
@@ -57,7 +57,7 @@ impl ModifierFacts {
     }
 }
 
-/// What the table knows of a class of modifiers.
+/// Facts about a class of modifiers.
 pub(crate) struct ClassFacts {
     pub(crate) positional: bool,
     pub(crate) meaning: &'static str,
@@ -68,7 +68,7 @@ impl Modifier {
         &generated::modifier::FACTS[self as usize]
     }
 
-    /// What the modifier chooses. A word that is part of a name in one instruction and a choice in another
+    /// What the modifier selects. A modifier that is part of a name in one instruction and a choice in another
     /// (`.add` in `red.async.add`, `.tile`) has the class of the choice.
     #[inline]
     pub const fn class(self) -> ModifierClass {
@@ -106,13 +106,13 @@ impl Modifier {
         }
     }
 
-    /// Whether the assembler skips it on an instruction that has no use for it.
+    /// Whether ptxas ignores it on instructions that have no slot for it.
     #[inline]
     pub const fn is_ignored(self) -> bool {
         self.facts().ignored
     }
 
-    /// Whether the assembler accepts it twice where it accepts it once.
+    /// Whether ptxas accepts it twice.
     #[inline]
     pub const fn may_be_doubled(self) -> bool {
         self.facts().doubled
@@ -120,13 +120,13 @@ impl Modifier {
 }
 
 impl ModifierClass {
-    /// Whether the words of the class are told apart by their order among themselves: types, state spaces, layouts.
+    /// Whether modifiers of the class are assigned to slots in their order: types, state spaces, layouts.
     #[inline]
     pub const fn is_positional(self) -> bool {
         generated::class::FACTS[self as usize].positional
     }
 
-    /// What the class chooses, as a phrase for a message: "memory order".
+    /// What the class selects, as a phrase for a message: "memory order".
     #[inline]
     pub const fn meaning(self) -> &'static str {
         generated::class::FACTS[self as usize].meaning

@@ -1,8 +1,8 @@
-//! The operands of a form: what each is, and what may stand for it.
+//! The operands of a form.
 
 use crate::{Cond, Marks, Modifier, ScalarType};
 
-/// What an operand is to its instruction.
+/// The role of an operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Role {
@@ -36,17 +36,17 @@ pub enum Role {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum TypeExpr {
-    /// It has none.
+    /// No type.
     None,
     /// A fixed type.
     Scalar(ScalarType),
     /// The type in a slot.
     Slot(u8),
-    /// Bits as wide as the type in a slot.
+    /// Any type with the width of the type in a slot.
     Bits(u8),
-    /// Twice as wide as the type in a slot.
+    /// The type in a slot with twice the width.
     DoubleWidth(u8),
-    /// The register that holds the short type in a slot, in pairs.
+    /// The register that holds a pair of the type in a slot.
     Container(u8),
 }
 
@@ -63,30 +63,30 @@ impl TypeExpr {
     }
 }
 
-/// How many elements the vector of an operand has.
+/// The number of elements of a vector operand.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Length {
-    /// It is no vector.
+    /// Not a vector.
     Scalar,
-    /// So many.
+    /// A fixed number.
     Fixed(u16),
-    /// As many as the vector length in a slot says; a scalar when the slot is empty.
+    /// The vector length in a slot; a scalar if the slot is empty.
     Slot(u8),
-    /// As the first condition that holds says.
+    /// The number of the first condition that holds.
     Cases(&'static [(Cond, u16)]),
-    /// As the row of a table says that matches.
+    /// The length in the matching row of a table.
     Table,
-    /// As many registers as a thread of four warps holds of the result whose shape is in the slot: 64 rows, and as many
-    /// columns as the number after the `n`.
+    /// The registers that one thread of four warps holds of the matrix whose shape is in the slot: 64 rows and the
+    /// number of columns after the `n`.
     Fragment(u8),
 }
 
-/// Where in its comma-separated place an operand stands.
+/// How an operand is nested in its comma-separated position.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Nesting {
-    /// Alone.
+    /// It is the whole position.
     Whole,
     /// A part of an address in brackets.
     Bracket(u8),
@@ -102,7 +102,7 @@ pub enum Nesting {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Access {
-    /// Nothing: it is only an address.
+    /// None: the address is only computed.
     None,
     /// It is read.
     Read,
@@ -110,17 +110,17 @@ pub enum Access {
     Write,
     /// It is read and written.
     ReadWrite,
-    /// It is read and written, indivisibly.
+    /// It is read and written atomically.
     ReadModifyWrite,
 }
 
-/// The state spaces an address may lie in.
+/// The state spaces that are legal for an address.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Spaces {
-    /// Any, or it is not said.
+    /// Any, or unspecified.
     Any,
-    /// What a slot says; generic when it is empty.
+    /// The one in a slot; generic if the slot is empty.
     Slot(u8),
     /// One of these.
     OneOf(&'static [Modifier]),
@@ -128,35 +128,35 @@ pub enum Spaces {
     GenericOr(&'static [Modifier]),
 }
 
-/// How many bytes of memory are reached at an address.
+/// The number of bytes accessed at an address.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Size {
-    /// It is not said, or depends on more than the instruction.
+    /// Unknown, or not determined by the instruction alone.
     Unknown,
-    /// So many.
+    /// A fixed number.
     Fixed(u16),
-    /// As many as the operand of this index holds with all its elements.
+    /// The size of the operand of this index with all its elements.
     Like(u8),
     /// The value of the operand of this index.
     Value(u8),
 }
 
-/// The constants an operand may be: from a lowest to a highest in steps.
+/// The range of a constant operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ImmRange {
-    /// The lowest.
+    /// The least value.
     pub low: i64,
-    /// The highest.
+    /// The greatest value.
     pub high: i64,
-    /// The distance from one to the next; 0 for powers of two.
+    /// The distance between values; 0 for powers of two.
     pub step: i64,
 }
 
 impl ImmRange {
-    /// Whether the constant is one of them.
+    /// Whether a value is in the range.
     pub const fn contains(&self, value: i64) -> bool {
-        // Within the limits first: beyond them the distance may not fit.
+        // The limits are checked first: otherwise the difference may overflow.
         self.low <= value
             && value <= self.high
             && match self.step {
@@ -169,32 +169,32 @@ impl ImmRange {
 /// An operand of a form.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Operand {
-    /// As the manual calls it.
+    /// The name in the manual.
     pub name: &'static str,
-    /// The comma-separated place it stands in, from zero, all optional places counted.
+    /// The index of its comma-separated position, counting all optional ones.
     pub position: u8,
-    /// Where in its place.
+    /// How it is nested in its position.
     pub nesting: Nesting,
-    /// Whether it may be left out.
+    /// Whether it is optional.
     pub optional: bool,
-    /// What it is to its instruction.
+    /// Its role.
     pub role: Role,
     /// Its type.
     pub ty: TypeExpr,
-    /// How many elements it has.
+    /// Its number of elements.
     pub length: Length,
-    /// What else is said of it.
+    /// Its other properties.
     pub marks: Marks,
-    /// The constants it may be.
+    /// The legal constants.
     pub range: Option<ImmRange>,
-    /// What is done to the memory at it.
+    /// The access to the memory at the address.
     pub access: Access,
-    /// Where the memory may lie.
+    /// The legal state spaces.
     pub spaces: Spaces,
-    /// Bytes its address must be a multiple of; 0 when that is not said.
+    /// The required alignment in bytes; 0 if unspecified.
     pub align: u16,
-    /// How many bytes are reached.
+    /// The number of bytes accessed.
     pub size: Size,
-    /// Exactly when an optional operand is there.
+    /// The condition under which an optional operand must be present; otherwise it must be absent.
     pub iff: Option<Cond>,
 }

@@ -1,28 +1,28 @@
-//! Which written operand is which operand of a form.
+//! The assignment of actual operands to the operands of a form.
 
 use crate::{ActualOperand, Form, Marks, Nesting, Operand, OperandShape};
 
-/// The most operands a form has.
+/// The greatest number of operands of a form.
 pub const MAX_OPERANDS: usize = 24;
 
-/// One operand of a form as it is written.
+/// The actual operand of one operand of a form.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub(crate) struct BoundOperand<'a> {
     /// The operand itself: the base of an address, one half of a pair.
     pub(crate) part: &'a ActualOperand<'a>,
-    /// What stands between the commas.
+    /// The whole comma-separated operand.
     pub(crate) operand: &'a ActualOperand<'a>,
 }
 
-/// For each operand of a form what is written for it.
+/// The actual operand of each operand of a form.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Binding<'a> {
     bound: [Option<BoundOperand<'a>>; MAX_OPERANDS],
-    /// The first operand of the place whose shape is not that of the form.
+    /// A bit per operand: the first one of each position with the wrong shape.
     pub(crate) misshapen: u32,
-    /// Which of the written operands each is, or is a part of, counted from one.
+    /// The index of the actual operand that each is or is a part of, counted from one.
     written: [u8; MAX_OPERANDS],
-    /// Which part of that operand it is.
+    /// The index of the part of that operand.
     part: [u8; MAX_OPERANDS],
 }
 
@@ -34,17 +34,17 @@ impl<'a> Binding<'a> {
         part: [0; MAX_OPERANDS],
     };
 
-    /// What is written for an operand; the base of an address without its brackets.
+    /// The actual operand; of an address, the base without its brackets.
     pub fn get(&self, operand: usize) -> Option<&'a ActualOperand<'a>> {
         self.bound(operand).map(|b| b.part)
     }
 
-    /// Which of the written operands it is, or is a part of, counted from zero.
+    /// The index of the actual operand that it is or is a part of, counted from zero.
     pub fn written(&self, operand: usize) -> Option<usize> {
         usize::from(*self.written.get(operand)?).checked_sub(1)
     }
 
-    /// Which part of that written operand it is, counted from zero: of a vector, of what stands in brackets, of a pair.
+    /// The index of the part of that actual operand, counted from zero: of a vector, of an address, of a pair.
     pub fn part(&self, operand: usize) -> usize {
         self.part.get(operand).map_or(0, |&part| part.into())
     }
@@ -72,7 +72,7 @@ impl<'a> Binding<'a> {
         self.misshapen |= 1 << operand.min(31);
     }
 
-    /// Binds one written operand to the operands of one place: those from `first` on.
+    /// Binds one actual operand to the operands of one position: those from `first` on.
     fn bind_place(&mut self, operands: &[Operand], first: usize, outer: &'a ActualOperand<'a>) {
         let Some(head) = operands.first() else { return };
         let inside = match (head.nesting, outer.shape) {
@@ -135,7 +135,7 @@ impl<'a> Binding<'a> {
     }
 }
 
-/// The range of the operands in each place of the form, and whether the place may be left out.
+/// The range of the operands in each position of the form, and whether the position is optional.
 fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
     let operands = form.operands();
     let mut at = 0;
@@ -148,20 +148,20 @@ fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
         {
             at += 1;
         }
-        // What may be left out inside of brackets does not free the brackets.
+        // Optional parts of an address do not make the address optional.
         let optional = operands.get(start..at)?.iter().all(|o| o.optional);
         Some((start, at, optional))
     })
 }
 
-/// How many operands between commas a form has: at least, and at most.
+/// The least and the greatest number of comma-separated operands of a form.
 pub fn operand_count(form: &Form) -> (usize, usize) {
     places(form).fold((0, 0), |(least, most), (.., optional)| {
         (least + usize::from(!optional), most + 1)
     })
 }
 
-/// Every way to bind the written operands: places that may be left out are filled from left to right first.
+/// Every way to bind the actual operands; optional positions are filled from left to right first.
 pub(crate) fn bindings<'a>(
     form: &'static Form,
     written: &'a [ActualOperand<'a>],
@@ -169,7 +169,7 @@ pub(crate) fn bindings<'a>(
     let (least, most) = operand_count(form);
     let optional = (most - least).min(8);
     let fits = written.len() >= least && written.len() <= most;
-    // A set bit leaves the place out; the last optional place is the highest bit that moves first.
+    // A set bit omits the position; the last optional position is the highest bit, which changes first.
     let masks = (0u32..1 << optional)
         .filter(move |mask| fits && mask.count_ones() as usize == most - written.len());
     let masks = masks.map(move |mask| mask.reverse_bits() >> (32 - optional.max(1)));

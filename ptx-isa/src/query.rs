@@ -1,22 +1,22 @@
-//! An instruction as it is written, described to the table: only what decides about legality.
+//! The description of an actual instruction, reduced to what legality depends on.
 
 use crate::{
     Modifier, Opcode, OperandTest, ScalarType, Selector, SpecialReg, StateSpace, TypeKind,
 };
 
-/// What an operand is, apart from its signs and suffixes.
+/// The shape of an operand without signs and suffixes.
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum OperandShape<'a> {
     /// A register of this declared type, or one component of a vector register.
     Register(ScalarType),
-    /// A whole register that was declared as a vector of so many components.
+    /// A whole register that was declared as a vector, with its number of components.
     RegisterVector(ScalarType, u8),
-    /// An integer constant; its 64 bits where it does not fit.
+    /// An integer constant, as 64 bits.
     Integer(i64),
-    /// A floating-point constant, rounded to single precision; 0 where its value does not matter.
+    /// A floating-point constant, rounded to single precision; 0 if its value does not matter.
     F64(f32),
-    /// A floating-point constant written as the bits of single precision: `0f3F800000`.
+    /// A floating-point constant in the notation of single-precision bits: `0f3F800000`.
     F32Bits(f32),
     /// A variable or its address, with or without an offset: its state space and its type.
     Variable(StateSpace, ScalarType),
@@ -34,7 +34,7 @@ pub enum OperandShape<'a> {
     Kernel,
     /// `_`
     Discard,
-    /// `[a, b]`: an address and what else stands in its brackets.
+    /// `[a, b]`: an address and the other parts in its brackets.
     Bracket(&'a [ActualOperand<'a>]),
     /// `{a, b}`
     Vector(&'a [ActualOperand<'a>]),
@@ -67,7 +67,7 @@ impl OperandShape<'_> {
     }
 }
 
-/// What a labelled list holds.
+/// The contents of a labelled list.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum TableKind {
@@ -79,18 +79,18 @@ pub enum TableKind {
     Prototype,
 }
 
-/// An operand as it is written.
+/// An actual operand.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct ActualOperand<'a> {
-    /// What it is.
+    /// Its shape.
     pub shape: OperandShape<'a>,
-    /// `-` stands before it and is not part of a constant.
+    /// It is preceded by `-` that is not part of a constant.
     pub negated: bool,
-    /// `!` stands before it.
+    /// It is preceded by `!`.
     pub inverted: bool,
-    /// Bytes or half words are selected after it.
+    /// The selector after it.
     pub lanes: Option<Selector>,
-    /// `.unified` follows it, and it is no variable that is declared so.
+    /// It is followed by `.unified`, and is not a variable declared with it.
     pub unified: bool,
     /// It is an element of an array: `a[4]`.
     pub indexed: bool,
@@ -120,7 +120,7 @@ impl<'a> ActualOperand<'a> {
         }
     }
 
-    /// Whether it is so; what is left out is not written.
+    /// Whether it passes the test. An absent operand has no `ActualOperand`.
     pub fn is(&self, test: OperandTest) -> bool {
         match test {
             OperandTest::Absent => false,
@@ -195,15 +195,15 @@ impl<'a> ActualOperand<'a> {
     }
 }
 
-/// An instruction as it is written.
+/// An instruction to be looked up and checked.
 #[derive(Copy, Clone, Debug)]
 pub struct InstQuery<'a> {
-    /// Its first word.
+    /// The opcode.
     pub opcode: Opcode,
-    /// All words after it.
+    /// All modifiers.
     pub modifiers: &'a [Modifier],
-    /// What stands between the commas.
+    /// The comma-separated operands.
     pub operands: &'a [ActualOperand<'a>],
-    /// Whether it stands in a kernel.
+    /// Whether the instruction is in a kernel.
     pub in_entry: bool,
 }

@@ -3,7 +3,7 @@
 use crate::version::PtxVersion;
 use crate::{ScalarType, SpecialReg, Target, generated};
 
-/// What the table knows of a special register.
+/// Facts about a special register.
 pub(crate) struct RegisterFacts {
     pub(crate) scalar_type: ScalarType,
     pub(crate) lanes: u8,
@@ -30,31 +30,31 @@ impl SpecialReg {
         self.facts().lanes > 1
     }
 
-    /// How many components: 4 for a vector, else 1.
+    /// The number of components: 4 for a vector, otherwise 1.
     #[inline]
     pub const fn lanes(self) -> u8 {
         self.facts().lanes
     }
 
-    /// Whether two reads in one thread may give different values.
+    /// Whether two reads in one thread may return different values.
     #[inline]
     pub const fn is_volatile(self) -> bool {
         self.facts().volatile
     }
 
-    /// Whether `mov` takes it with fewer bits: it had 16 before version 2.0, or 32.
+    /// Whether `mov` may read it with fewer bits: it had 16 bits before PTX 2.0, or 32.
     #[inline]
     pub const fn is_short(self) -> bool {
         self.facts().short
     }
 
-    /// The first version that has it (in its present type).
+    /// The first version that supports it with its present type.
     #[inline]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }
 
-    /// The first target that has it; `None` for all targets.
+    /// The first target that supports it; `None` for all targets.
     #[inline]
     pub const fn target(self) -> Option<Target> {
         self.facts().target

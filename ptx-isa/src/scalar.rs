@@ -3,27 +3,27 @@
 use crate::version::PtxVersion;
 use crate::{Modifier, ScalarType, Target, generated};
 
-/// What kind of values a type holds.
+/// The kind of values of a type.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum TypeKind {
-    /// Integers with a sign.
+    /// Signed integers.
     Signed,
-    /// Integers without a sign.
+    /// Unsigned integers.
     Unsigned,
     /// Floating-point numbers, the short formats included.
     Float,
     /// Fixed-point numbers.
     Fixed,
-    /// Bits without a meaning.
+    /// Untyped bits.
     Bits,
-    /// Truth values.
+    /// Predicates.
     Predicate,
     /// Handles of textures, samplers and surfaces.
     Opaque,
-    /// Several elements of one type in a register.
+    /// Several elements of one type in one register.
     Packed,
-    /// A layout of data, not of a value.
+    /// A data layout, not a type of values.
     Format,
 }
 
@@ -33,7 +33,7 @@ pub enum TypeKind {
 pub enum RegisterClass {
     /// Predicate registers.
     Predicate,
-    /// Registers of 8 bits, which the assembler widens.
+    /// Registers of 8 bits, which ptxas widens.
     Bits8,
     /// Registers of 16 bits.
     Bits16,
@@ -59,7 +59,7 @@ impl RegisterClass {
     }
 }
 
-/// What the table knows of a type.
+/// Facts about a type.
 pub(crate) struct TypeFacts {
     pub(crate) kind: TypeKind,
     pub(crate) bits: u16,
@@ -85,7 +85,7 @@ impl ScalarType {
         self.facts().bits
     }
 
-    /// How many elements: 1 unless the type is packed.
+    /// The number of elements: 1 unless the type is packed.
     #[inline]
     pub const fn lanes(self) -> u8 {
         self.facts().lanes
@@ -97,13 +97,13 @@ impl ScalarType {
         self.facts().element
     }
 
-    /// What kind of values it holds.
+    /// The kind of its values.
     #[inline]
     pub const fn kind(self) -> TypeKind {
         self.facts().kind
     }
 
-    /// The registers that hold a value of the type; `None` for types no register holds alone.
+    /// The class of the registers that hold a value of the type; `None` for types that registers cannot hold alone.
     #[inline]
     pub const fn register_class(self) -> Option<RegisterClass> {
         self.facts().register
@@ -127,7 +127,7 @@ impl ScalarType {
         self.facts().in_parameter
     }
 
-    /// The first version that has it.
+    /// The first version that supports it.
     #[inline]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
@@ -139,7 +139,7 @@ impl ScalarType {
         self.facts().target
     }
 
-    /// The modifier that is written alike.
+    /// The modifier with the same spelling.
     #[inline]
     pub const fn modifier(self) -> Modifier {
         self.facts().modifier

@@ -1,9 +1,9 @@
-//! The part of an operand that is meant: a component of a vector (`.x`, `.r`), or bytes and half words of a video
+//! The selected part of an operand: a component of a vector (`.x`, `.r`), or bytes and half-words of a video
 //! operand (`.b2`, `.h10`, `.b3210`).
 
 use core::fmt;
 
-/// The part of a vector register, of a special register or of a video operand that is meant.
+/// The selected part of a vector register, a special register or a video operand.
 ///
 /// Manual 5.4.2 (`.x .y .z .w`, `.r .g .b .a`), 9.7.18 (`.b0`, `.h10`, `.b3210` …).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -26,7 +26,7 @@ impl Selector {
         }
     }
 
-    /// Up to four digits of three bits, their count above them.
+    /// Packs up to four digits of three bits with their number above them.
     fn digits(digits: &[u8], most: u8, count: usize) -> Option<u16> {
         if digits.is_empty()
             || digits.len() > count
@@ -34,12 +34,12 @@ impl Selector {
         {
             return None;
         }
-        // Four digits need 12 bits; their count, 1 to 4, is kept in the two bits above.
+        // Four digits need 12 bits; their number, 1 to 4, is in the two bits above.
         let packed = digits.iter().fold(0u16, |v, d| v << 3 | (d - b'0') as u16);
         Some(packed | ((digits.len() - 1) as u16) << 12)
     }
 
-    /// Which element of a vector is meant, for `.x .y .z .w` and `.r .g .b .a`: 0 to 3.
+    /// The selected element of a vector, for `.x .y .z .w` and `.r .g .b .a`: 0 to 3.
     pub const fn element(self) -> Option<u8> {
         if self.0 & (Self::BYTES | Self::HALVES) == 0 {
             Some(self.0 as u8 & 3)
@@ -53,18 +53,18 @@ impl Selector {
         self.0
     }
 
-    /// The selector of a number that [`bits`](Self::bits) gave.
+    /// The selector with the number that [`bits`](Self::bits) returned.
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
-    /// Whether half words are selected.
+    /// Whether half-words are selected.
     pub const fn is_half(self) -> bool {
         self.0 & (Self::BYTES | Self::HALVES) == Self::HALVES
     }
 
-    /// The selected bytes or half words, highest first as they are written; of bytes, 4 and above are in a second
-    /// register, of half words 2 and above. None where an element of a vector is meant.
+    /// The selected bytes or half-words, in their order in the text; bytes from 4 on are in a second
+    /// register, as are half-words from 2 on. Empty if an element of a vector is selected.
     pub fn lanes(self) -> impl ExactSizeIterator<Item = u8> {
         let count = match self.element() {
             Some(_) => 0,

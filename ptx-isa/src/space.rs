@@ -3,7 +3,7 @@
 use crate::version::PtxVersion;
 use crate::{Modifier, StateSpace, generated};
 
-/// What the table knows of a state space.
+/// Facts about a state space.
 pub(crate) struct SpaceFacts {
     pub(crate) addressable: bool,
     pub(crate) modifier: Option<Modifier>,
@@ -34,14 +34,14 @@ impl StateSpace {
         self.facts().within
     }
 
-    /// Whether an address in one may be that of a variable declared in the other: parts of parameter space are apart,
+    /// Whether an address in one can be that of a variable declared in the other: the parts of parameter space are disjoint,
     /// windows of shared memory are not.
     pub fn overlaps(self, other: Self) -> bool {
         let whole = self == self.base() || other == other.base();
         self == other || self.base() == other.base() && (whole || self.base() == Self::Shared)
     }
 
-    /// Whether a generic address may be that of a variable in it.
+    /// Whether a generic address can refer to it.
     #[inline]
     pub const fn is_generic(self) -> bool {
         matches!(self.base(), Self::Global | Self::Shared | Self::Local)
@@ -56,7 +56,7 @@ impl StateSpace {
         }
     }
 
-    /// The first version that has it.
+    /// The first version that supports it.
     #[inline]
     pub const fn since(self) -> PtxVersion {
         self.facts().since

@@ -1,21 +1,21 @@
-//! Targets are a partial order, not numbers: `sm_90a` code runs on one chip, `sm_100f` code on its family.
+//! Targets are partially ordered: `sm_90a` code runs on one architecture, `sm_100f` code on a family.
 
 use crate::version::PtxVersion;
 use crate::{Target, TargetOption, generated};
 
-/// How widely the code for a target runs.
+/// The set of architectures that code for a target runs on.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[non_exhaustive]
 pub enum Arch {
-    /// `sm_100`: there and on everything newer.
+    /// `sm_100`: that architecture and all newer ones.
     Plain,
-    /// `sm_100f`: there and on newer members of its family.
+    /// `sm_100f`: that architecture and newer ones of its family.
     Family,
-    /// `sm_100a`: there only.
+    /// `sm_100a`: that architecture only.
     Exact,
 }
 
-/// What the table knows of an option.
+/// Facts about an option.
 pub(crate) struct OptionFacts {
     pub(crate) since: PtxVersion,
     pub(crate) target: Option<Target>,
@@ -26,20 +26,20 @@ impl TargetOption {
         &generated::target_option::FACTS[self as usize]
     }
 
-    /// The first version that has it.
+    /// The first version that supports it.
     #[inline]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }
 
-    /// The first target that has it; `None` for all targets.
+    /// The first target that supports it; `None` for all targets.
     #[inline]
     pub const fn target(self) -> Option<Target> {
         self.facts().target
     }
 }
 
-/// What the table knows of a target.
+/// Facts about a target.
 pub(crate) struct TargetFacts {
     pub(crate) number: u16,
     pub(crate) arch: Arch,
@@ -55,37 +55,37 @@ impl Target {
         &generated::target::FACTS[self as usize]
     }
 
-    /// Whether a feature that asks for `other` is there on `self`.
+    /// Whether `self` supports the features that require `other`.
     #[inline]
     pub const fn implies(self, other: Self) -> bool {
         self.facts().implied >> (other as u8) & 1 != 0
     }
 
-    /// Every target a feature may ask for and be there on this one.
+    /// Every target whose features this one supports.
     #[inline]
     pub const fn implied(self) -> TargetSet {
         TargetSet(self.facts().implied)
     }
 
-    /// The first version that may name it.
+    /// The first version that supports it.
     #[inline]
     pub const fn min_version(self) -> PtxVersion {
         self.facts().since
     }
 
-    /// The newer name of the same chip.
+    /// The newer name of the same architecture.
     #[inline]
     pub const fn alias_of(self) -> Option<Self> {
         self.facts().alias_of
     }
 
-    /// The first version that does not know the name any more.
+    /// The first version without the name.
     #[inline]
     pub const fn until(self) -> Option<PtxVersion> {
         self.facts().until
     }
 
-    /// The other names of the same chip with the same suffix.
+    /// The other names of the same architecture with the same suffix.
     pub fn aliases(self) -> impl Iterator<Item = Self> {
         let chip = self.alias_of().unwrap_or(self);
         Self::ALL
@@ -94,13 +94,13 @@ impl Target {
             .filter(move |&t| t != self && t.alias_of().unwrap_or(t) == chip)
     }
 
-    /// The number of the first chip of its family; `None` before there were families.
+    /// The number of the first architecture of its family; `None` before families were introduced.
     #[inline]
     pub const fn family(self) -> Option<u16> {
         self.facts().family
     }
 
-    /// How widely its code runs.
+    /// The set of architectures that its code runs on.
     #[inline]
     pub const fn arch(self) -> Arch {
         self.facts().arch
@@ -112,7 +112,7 @@ impl Target {
         self.facts().number
     }
 
-    /// The target of a name that may be written for a virtual architecture: `compute_90a` is `sm_90a`.
+    /// The target with a name that may be that of a virtual architecture: `compute_90a` is `sm_90a`.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         let Some(rest) = name.strip_prefix(b"compute_") else {
             return Self::from_text(name);
@@ -133,7 +133,7 @@ impl TargetSet {
     /// No target.
     pub const NONE: Self = Self(0);
 
-    /// The target and all that have what it has.
+    /// The target and all that support its features.
     pub fn from(target: Target) -> Self {
         let newer = Target::ALL.iter().filter(|t| t.implies(target));
         newer.fold(Self::NONE, |all, t| Self(all.0 | 1 << *t as u8))

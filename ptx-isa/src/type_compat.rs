@@ -1,4 +1,4 @@
-//! Which registers and constants may stand for an operand of a type.
+//! Which registers and constants are compatible with the type of an operand.
 
 use core::fmt;
 
@@ -7,16 +7,16 @@ use crate::{Form, ScalarType, SlotAssignment, TypeExpr, TypeKind};
 /// The type an operand must have.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Expected {
-    /// Any.
+    /// Any type.
     Any,
-    /// This one.
+    /// This type.
     Type(ScalarType),
-    /// Any so wide.
+    /// Any type of this width in bits.
     Width(u16),
 }
 
 impl Expected {
-    /// The type an expression stands for, given what fills the slots.
+    /// The type of an expression, given the modifiers in the slots.
     pub(crate) fn of(expr: TypeExpr, assignment: &SlotAssignment, form: &Form) -> Self {
         let slot_type = |slot: u8| {
             let slot = usize::from(slot);
@@ -52,13 +52,13 @@ impl Expected {
         matches!(self, Self::Type(ty) if ty.is_integer())
     }
 
-    /// Whether it is of half precision: one number, or two.
+    /// Whether it is a half-precision type or a pair of one.
     pub(crate) fn is_half(self) -> bool {
         let half = |ty: ScalarType| ty.is_float() && ty.bits() == 16;
         matches!(self, Self::Type(ty) if half(ty.element().unwrap_or(ty)))
     }
 
-    /// Whether registers are declared with it.
+    /// Whether registers can be declared with it.
     pub(crate) fn is_declared(self) -> bool {
         matches!(self, Self::Type(ty) if ty.is_register_type())
     }
@@ -72,9 +72,9 @@ impl Expected {
         }
     }
 
-    /// Whether a register declared with the type may stand for the operand. With `widen` it may be wider (section
-    /// 9.4.1): a register of bits takes every type, one of integers takes integers and bits, one of floating point
-    /// only bits.
+    /// Whether a register of the declared type is compatible. With `widen` it may be wider (section
+    /// 9.4.1): a bits register is compatible with every type, an integer register with integers and bits, a
+    /// floating-point register only with bits.
     pub fn takes_register(self, register: ScalarType, widen: bool) -> bool {
         let ty = match self {
             Self::Any => return true,
@@ -92,13 +92,13 @@ impl Expected {
                 || match register_kind {
                     TypeKind::Bits => true,
                     TypeKind::Signed | TypeKind::Unsigned => ty.is_integer(),
-                    // Four short numbers are bits.
+                    // A packed type of four elements counts as bits.
                     TypeKind::Packed if register.lanes() == 4 => ty.lanes() != 4,
                     TypeKind::Packed => ty.holds_integers(),
                     _ => false,
                 };
         }
-        // What no register is declared with has its own width.
+        // A type that registers cannot have is not widened.
         widen
             && ty.is_register_type()
             && register.bits() > ty.bits()
@@ -112,8 +112,8 @@ impl Expected {
             }
     }
 
-    /// Whether an element of a vector may be of the type: integers count as bits there, where the operand is of a type
-    /// that registers are declared with and that is not packed.
+    /// Whether an element of a vector may have the type: integers count as bits there, if the operand has a type
+    /// that registers can have and that is not packed.
     pub fn takes_element(self, register: ScalarType, widen: bool) -> bool {
         let simple = match self {
             Self::Type(ty) if ty.element().unwrap_or(ty).bits() == 8 => true,
@@ -124,8 +124,8 @@ impl Expected {
         simple && as_bits || self.takes_register(register, widen)
     }
 
-    /// Whether a vector of nothing but such constants may stand for the operand where its elements have to be of the
-    /// type itself: there a constant has a width.
+    /// Whether a vector of only such constants is legal where the elements must have exactly the
+    /// type: there a constant has a width.
     pub(crate) fn accepts_bare_constant(self, integer: bool, single: bool) -> bool {
         let Self::Type(ty) = self else { return false };
         match ty.bits() {
@@ -136,7 +136,7 @@ impl Expected {
         }
     }
 
-    /// Whether an integer constant may stand for the operand.
+    /// Whether an integer constant is legal.
     pub fn takes_integer(self) -> bool {
         match self {
             Self::Any | Self::Width(_) => true,
@@ -147,8 +147,8 @@ impl Expected {
         }
     }
 
-    /// Whether a floating-point constant may stand for the operand: where it is a number of any width, and where it is
-    /// bits as wide as the constant, which is single only if it is written so.
+    /// Whether a floating-point constant is legal: for floating-point types, and for bits types
+    /// of the width of the constant, which is 32 only in the notation `0f…`.
     pub fn takes_float(self, single: bool) -> bool {
         let bits = if single {
             ScalarType::B32
@@ -158,7 +158,7 @@ impl Expected {
         match self {
             Self::Any => true,
             Self::Width(_) => false,
-            // No constant is as short as eight bits.
+            // No constant has eight bits.
             Self::Type(ty) => ty.is_float() && ty.bits() > 8 || ty == bits,
         }
     }
@@ -174,13 +174,13 @@ impl fmt::Display for Expected {
     }
 }
 
-/// The type of two of them in 32 bits.
+/// The packed 32-bit type of two elements of a type.
 fn packed_pair(ty: ScalarType) -> Option<ScalarType> {
     let mut all = ScalarType::ALL.iter().copied();
     all.find(|t| t.element() == Some(ty) && t.lanes() == 2 && t.bits() == 32)
 }
 
-/// The type of a kind and a width that registers may be declared with.
+/// The register type of a kind and a width.
 fn register_type(kind: TypeKind, bits: u16) -> Option<ScalarType> {
     let mut all = ScalarType::ALL.iter().copied();
     all.find(|t| t.kind() == kind && t.bits() == bits && t.is_register_type())

@@ -7,13 +7,13 @@ use crate::generated;
 /// A version of the PTX ISA, as a module declares it.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PtxVersion {
-    /// Before the point.
+    /// The major version.
     pub major: u8,
-    /// After the point.
+    /// The minor version.
     pub minor: u8,
 }
 
-/// The software a version came with.
+/// The software that introduced a version.
 pub(crate) struct Release {
     pub(crate) version: PtxVersion,
     pub(crate) toolkit: Option<&'static str>,
@@ -31,11 +31,11 @@ static VERSIONS: [PtxVersion; generated::version::RELEASES.len()] = {
 };
 
 impl PtxVersion {
-    /// Every released version, upwards.
+    /// Every released version, in ascending order.
     pub const KNOWN: &'static [Self] = &VERSIONS;
-    /// The newest version whose instructions this crate knows in full.
+    /// The newest version whose instructions are all in the tables.
     pub const CURRENT: Self = generated::version::CURRENT;
-    /// The newest version this crate has heard of.
+    /// The newest version in the tables.
     pub const NEWEST: Self = VERSIONS[VERSIONS.len() - 1];
 
     /// `major.minor`
@@ -52,12 +52,12 @@ impl PtxVersion {
         ))
     }
 
-    /// Whether there is such a version.
+    /// Whether the version exists.
     pub fn is_known(self) -> bool {
         self.release().is_some()
     }
 
-    /// Whether this crate knows the instructions of the version in full.
+    /// Whether all instructions of the version are in the tables.
     pub fn is_judged(self) -> bool {
         self <= Self::CURRENT && self.is_known()
     }

@@ -1,71 +1,71 @@
-//! Why an instruction is not legal.
+//! Reasons why an instruction is not legal.
 
 use crate::{Rule, Since, SpecialReg, Table};
 
-/// What is wrong with an operand.
+/// A violation by one operand.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum OperandViolation {
-    /// It must be there: the condition of the operand holds.
+    /// It must be present, because its condition holds.
     Missing,
-    /// It must not be there: the condition does not hold.
+    /// It must be absent, because its condition does not hold.
     Unexpected,
-    /// It is no address, no vector, no list, no pair where one is needed, or the other way round.
+    /// It must be an address, vector, list or pair and is not, or the reverse.
     Shape,
-    /// The vector must have so many elements.
+    /// It must be a vector of this length.
     Length(u16),
-    /// A register, and nothing else.
+    /// It must be a register.
     NeedsRegister,
-    /// A constant, and nothing else.
+    /// It must be a constant.
     NeedsConstant,
-    /// The declared type of the register does not go with the type of the operand.
+    /// The declared type of the register is incompatible with the type of the operand.
     Type,
-    /// The constant is of the wrong sort, or not in the range of the operand.
+    /// The constant has the wrong kind or is out of range.
     Constant,
-    /// The variable lies in another state space.
+    /// The variable is in the wrong state space.
     Space,
-    /// `_` may not stand for it.
+    /// It must not be `_`.
     Discard,
-    /// It may not be negated.
+    /// It must not be negated.
     Negated,
-    /// It may not be inverted.
+    /// It must not be inverted.
     Inverted,
-    /// No bytes or half words of it may be selected.
+    /// It must not have a selector.
     Lanes,
-    /// `.unified` may not follow it.
+    /// It must not be followed by `.unified`.
     Unified,
-    /// It is something of another kind: a label for a register, a function for a variable.
+    /// It has another kind, such as a label instead of a register.
     Kind,
 }
 
-/// One reason why an instruction is not legal. Slots and operands are those of the form, modifiers the written ones,
+/// One reason why an instruction is not legal. Slots and operands are those of the form, modifiers those of the query,
 /// all counted from zero.
 #[derive(Copy, Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Violation {
     /// No instruction has this name.
     Instruction,
-    /// No slot that is free takes the written modifier.
+    /// No free slot takes the modifier.
     Modifier(usize),
-    /// The slot must be filled.
+    /// The slot must not be empty.
     Slot(usize),
-    /// There are too few or too many operands: at least and at most so many are taken.
+    /// The number of operands is wrong: the least and the greatest legal number.
     Count(usize, usize),
-    /// An operand is not as it must be.
+    /// An operand is not legal.
     Operand(usize, OperandViolation),
-    /// A rule of the form is broken.
+    /// A rule of the form is violated.
     Rule(&'static Rule),
     /// No row of the table matches.
     Table(&'static Table),
-    /// None of these versions and targets is reached.
+    /// None of these requirements is satisfied.
     RequiresTarget(&'static [Since]),
-    /// The special register is not there.
+    /// The special register is not available.
     Register(SpecialReg),
-    /// From one of these versions on it is refused.
+    /// The instruction was removed in one of these versions.
     RemovedIn(&'static [Since]),
 }
 
-/// A few problems, in the order in which they were found; more are only counted.
+/// The first few violations in the order in which they were found, and their total number.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Violations {
     list: [Violation; Self::KEPT],
@@ -75,7 +75,7 @@ pub struct Violations {
 impl Violations {
     const KEPT: usize = 8;
 
-    /// None.
+    /// No violations.
     pub(crate) const NONE: Self = Self {
         list: [Violation::Instruction; Self::KEPT],
         count: 0,
@@ -88,17 +88,17 @@ impl Violations {
         self.count += 1;
     }
 
-    /// Whether there are none.
+    /// Whether there are no violations.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// How many there are, those that were not kept included.
+    /// The total number of violations.
     pub const fn count(&self) -> usize {
         self.count
     }
 
-    /// Those that were kept.
+    /// The first few violations.
     pub fn as_slice(&self) -> &[Violation] {
         self.list.get(..self.count).unwrap_or(&self.list)
     }

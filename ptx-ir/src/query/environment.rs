@@ -1,5 +1,7 @@
 //! The version and the target for which instructions are judged.
 
+use alloc::boxed::Box;
+
 use ptx_isa::{Deprecation, FormMatch, InstQuery, NoForm, PtxVersion, Target};
 
 use crate::Module;
@@ -60,8 +62,7 @@ impl Environment {
     /// # Errors
     ///
     /// No form takes the modifiers.
-    #[allow(clippy::result_large_err, reason = "both sides are as large")]
-    pub fn select<'a>(self, query: &InstQuery<'a>) -> Result<FormMatch<'a>, NoForm> {
+    pub fn select<'a>(self, query: &InstQuery<'a>) -> Result<FormMatch<'a>, Box<NoForm>> {
         match self.target {
             Some(target) => query.select(self.version, target),
             None => query.select_anywhere(),

@@ -86,7 +86,9 @@ const fn fixed(kind: EffectKind) -> &'static str {
         EffectKind::Converge(ConvergenceScope::Warpgroup) => {
             "executed together by all threads of the warpgroup"
         }
-        EffectKind::Converge(ConvergenceScope::Cta) => "executed together by all threads of the CTA",
+        EffectKind::Converge(ConvergenceScope::Cta) => {
+            "executed together by all threads of the CTA"
+        }
         EffectKind::Converge(ConvergenceScope::Cluster) => {
             "executed together by all threads of the cluster"
         }

@@ -37,7 +37,10 @@ fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {
         }
         RuleKind::Ordered(low, high) => {
             let (low, high) = (operand_name(form, low), operand_name(form, high));
-            write!(f, "if both are constants, {low} must not be greater than {high}")
+            write!(
+                f,
+                "if both are constants, {low} must not be greater than {high}"
+            )
         }
         RuleKind::MustAgree(slot, enforcement) => {
             let name = slot_name(form, slot);
