@@ -293,7 +293,7 @@ pub(crate) fn enclosed<'a, T>(
     )
 }
 
-/// Words one of which is expected; each stands for a variant of an enum.
+/// The expected keywords, one of which is written; each denotes a variant of an enum.
 pub(crate) trait Keyword: Copy + 'static {
     const WORDS: &'static [(&'static str, Self)];
 }

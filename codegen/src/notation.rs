@@ -44,7 +44,7 @@ pub(crate) struct Form {
     pub(crate) text: String,
     pub(crate) slots: Vec<SlotUse>,
     pub(crate) operands: Vec<OperandUse>,
-    /// Accepted by ptxas, not documented in the manual.
+    /// Accepted by ptxas, not documented in the PTX ISA manual.
     pub(crate) ptxas: bool,
     pub(crate) body: Body,
 }
