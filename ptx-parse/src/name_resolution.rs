@@ -46,13 +46,11 @@ impl Parser<'_> {
                 let key = prefix_key(src, start, len);
                 if let Some(index) = self.scopes.ranges.find(key) {
                     let range = self.scopes.ranges.get(index);
-                    let number = suffix_number(digits);
-                    if !range.ambiguous
-                        && len <= EXACT_KEY_LEN
-                        && digits.len() < 10
-                        && number < range.count
-                    {
-                        return self.member(index, number);
+                    if !range.ambiguous && len <= EXACT_KEY_LEN && digits.len() < 10 {
+                        let number = suffix_number(digits);
+                        if number < range.count {
+                            return self.member(index, number);
+                        }
                     }
                     return self.ambiguous_name(index, start, start + len, end);
                 }
