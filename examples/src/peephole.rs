@@ -1,7 +1,7 @@
 //! A peephole pass: products with powers of two become shifts, and additions of nothing become moves.
 //! `cargo run -p ptx-examples --bin peephole -- FILE`
 
-use ptx_ir::edit::EditError;
+use ptx_edit::{EditError, EditModule as _};
 use ptx_ir::{FuncId, Module, Operand, Statement};
 use ptx_isa::{Modifier, Opcode};
 

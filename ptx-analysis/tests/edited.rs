@@ -3,6 +3,7 @@
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
+use ptx_edit::EditModule as _;
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{Module, Operand, RegId, StmtId};
 

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, RegDecl, Register, Var};
-use crate::edit::Edits;
+use crate::edit_log::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{DirectiveStmt, Prototype};
 use crate::operand::{Operand, OperandPool, OperandRange};
@@ -190,7 +190,7 @@ pub struct Opaque {
 
 /// The body of a function. Ids are local to the body; spans of statements count from its `{`.
 ///
-/// Its tables can be read here and changed by an [`Editor`](crate::edit::Editor) only.
+/// Its tables can be read here and changed by an `ptx_edit::Editor` only.
 #[derive(Clone, Default, Debug)]
 pub struct Body {
     /// The `{` in the source, from the start of the source; spans of statements count from here.

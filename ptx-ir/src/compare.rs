@@ -9,7 +9,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::edit::Change;
+use crate::edit_log::Change;
 use crate::{
     Address, Attribute, Binding, Body, BodyId, Declarations, Declarator, DirectiveStmt, EntityId,
     Function, Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param,

@@ -17,27 +17,33 @@ pub mod constant;
 mod cow_vec;
 mod decl;
 mod diagnostic;
-pub mod edit;
+pub mod edit_log;
 mod entity;
 pub mod facts;
 mod function;
+mod interface_spans;
 mod intern;
 pub mod lex;
 mod limits;
 mod memory_layout;
 mod module;
 pub mod name;
+mod offset_map;
 mod operand;
+mod operand_walk;
 pub mod query;
 #[doc(hidden)]
 pub mod raw;
 #[cfg(feature = "render")]
 pub mod render;
+mod scopes;
 mod share;
 mod signature;
 mod span;
+mod statement_order;
 mod statements;
 pub mod tiling;
+pub mod trivia_map;
 
 pub use body::{Body, Guard, GuardSense, Inst, Label, Opaque, Scope, Statement, StmtSpan};
 pub use decl::{
@@ -51,11 +57,15 @@ pub use entity::{
     StmtId, SymbolId, VarId,
 };
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
+pub use interface_spans::{InterfaceSpans, ListSpans};
 pub use limits::Limits;
 pub use memory_layout::MemoryLayout;
 pub use module::{Header, Item, Module, Section, SectionEntry};
+pub use offset_map::OffsetMap;
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
+pub use operand_walk::{OperandParts, OperandSlot, OperandWalk};
 pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};
+pub use statement_order::Position;
 pub use statements::{InOrder, Items, Statements};

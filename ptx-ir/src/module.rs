@@ -8,7 +8,7 @@ use ptx_isa::{PtxVersion, ScalarType, Target};
 
 use crate::body::{Body, Opaque, StmtSpan};
 use crate::decl::{Declarations, Param, Symbol};
-use crate::edit::Edits;
+use crate::edit_log::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function};
 use crate::intern::Interner;

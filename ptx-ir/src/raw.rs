@@ -13,14 +13,15 @@ use alloc::vec::Vec;
 use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
-use crate::edit::Edits;
-use crate::entity::PrimaryMap;
+use crate::edit_log::{Edits, Patch, RemovedComments};
+use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
 use crate::module::{Header, Item, Module, Section};
 use crate::operand::OperandPool;
 use crate::signature::Signatures;
+use crate::statement_order::Position;
 use crate::{
-    DirectiveId, FuncId, InstId, ItemId, LabelId, OpaqueId, PrototypeId, RegDeclId, RegId,
+    DirectiveId, FuncId, InstId, ItemId, LabelId, OpaqueId, PrototypeId, RegDeclId, RegId, ScopeId,
     SectionId, StmtId, SymbolId, VarId,
 };
 
@@ -31,6 +32,7 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for crate::Body {}
     impl Sealed for crate::Module {}
+    impl<K> Sealed for crate::edit_log::Edits<K> {}
 }
 
 macro_rules! writable {
@@ -144,4 +146,85 @@ pub fn share<'b>(storage: &mut Body, bodies: impl Iterator<Item = &'b mut Body>)
 /// [`share`] for the last time.
 pub fn finish<'b>(storage: Body, bodies: impl Iterator<Item = &'b mut Body>) {
     storage.finish(bodies);
+}
+
+/// Write access to the record of edits.
+pub trait RawEdits<K>: sealed::Sealed {
+    /// No edits of a body or a module with this many statements or items.
+    fn new(parsed: usize) -> Self;
+    /// Sets the revision of the last edit.
+    fn set_revision(&mut self, revision: u32);
+    /// Where a statement is.
+    fn position(&self, id: K) -> Position<K>;
+    /// Places a statement after another one, or first.
+    fn insert_after(&mut self, id: K, before: Option<K>);
+    /// Puts a statement back where it was.
+    fn restore(&mut self, id: K, position: Position<K>);
+    /// The patches of a statement, if it is patched.
+    fn patches(&self, id: K) -> &[Patch];
+    /// Records a patch, unless the statement is printed from its record.
+    fn patch(&mut self, id: K, patch: Patch);
+    /// Drops patches of a statement.
+    fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool);
+    /// Records that a statement is printed from its record.
+    fn rewrite(&mut self, id: K);
+    /// Records that a statement was removed.
+    fn remove(&mut self, id: K, comments: RemovedComments);
+}
+
+impl<K: EntityId> RawEdits<K> for Edits<K> {
+    fn new(parsed: usize) -> Self {
+        Self::new(parsed)
+    }
+
+    fn set_revision(&mut self, revision: u32) {
+        self.revision = revision;
+    }
+
+    fn position(&self, id: K) -> Position<K> {
+        self.order.position(id)
+    }
+
+    fn insert_after(&mut self, id: K, before: Option<K>) {
+        self.order.insert_after(id, before);
+    }
+
+    fn restore(&mut self, id: K, position: Position<K>) {
+        self.order.restore(id, position);
+    }
+
+    fn patches(&self, id: K) -> &[Patch] {
+        self.patches(id).unwrap_or_default()
+    }
+
+    fn patch(&mut self, id: K, patch: Patch) {
+        self.patch(id, patch);
+    }
+
+    fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool) {
+        self.retain_patches(id, keep);
+    }
+
+    fn rewrite(&mut self, id: K) {
+        self.rewrite(id);
+    }
+
+    fn remove(&mut self, id: K, comments: RemovedComments) {
+        self.remove(id, comments);
+    }
+}
+
+/// The key of a statement: statements are in the order of their keys. The place right after a statement is its key + 1.
+pub fn stmt_key(body: &Body, stmt: StmtId) -> u64 {
+    body.key(stmt)
+}
+
+/// The innermost scope around a place.
+pub fn scope_of_key(body: &Body, key: u64) -> ScopeId {
+    body.scope_of_key(key)
+}
+
+/// Adds a scope whose braces an edit placed.
+pub fn add_scope(body: &mut Body, scope: Scope) {
+    body.add_scope(scope);
 }

@@ -65,6 +65,12 @@ impl Span {
         }
     }
 
+    /// Whether both cover a byte, or an empty one lies inside the other.
+    #[inline]
+    pub const fn overlaps(self, other: Span) -> bool {
+        self.start < other.end && other.start < self.end
+    }
+
     /// The smallest span that covers both.
     pub fn join(self, other: Span) -> Span {
         Span {

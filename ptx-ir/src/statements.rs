@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::Range;
 
-use crate::edit::Edits;
+use crate::edit_log::Edits;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::{Item, ItemId, Statement, StmtId};
 

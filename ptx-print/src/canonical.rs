@@ -1,12 +1,12 @@
 //! Statements in the canonical style.
 
 use alloc::vec::Vec;
-use ptx_ir::edit::Change;
+use ptx_ir::edit_log::{Change, NewText};
 use ptx_ir::lex::scan;
 use ptx_ir::{
     Attribute, Binding, Body, DeclId, Declarations, Declarator, DirectiveStmt, EntityId, FuncId,
-    Function, FunctionKind, Interface, Item, Linkage, Module, NameId, Operand, OperandPool, Param,
-    Section, SectionEntry, SigId, Span, Statement, StmtId, TableRange, TypeName, VarDecl,
+    Function, FunctionKind, Guard, Interface, Item, Linkage, Module, NameId, Operand, OperandPool,
+    Param, Section, SectionEntry, SigId, Span, Statement, StmtId, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, Ending};
 
@@ -302,10 +302,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                 };
                 if let Some(guard) = inst.guard() {
                     self.out.byte(b'@');
-                    if guard.negated {
-                        self.out.byte(b'!');
-                    }
-                    self.operand(body.pool(), Some(body), body.pool().get(guard.predicate));
+                    self.predicate(body, guard);
                     self.out.byte(b' ');
                 }
                 self.mnemonic(inst.sig);
@@ -327,6 +324,48 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             Statement::Open(_) => self.out.byte(b'{'),
             Statement::Close(_) => self.out.byte(b'}'),
             _ => self.other_statement(body, id, statement),
+        }
+    }
+
+    #[inline(always)]
+    fn predicate(&mut self, body: &Body, guard: Guard) {
+        if guard.negated {
+            self.out.byte(b'!');
+        }
+        self.operand(body.pool(), Some(body), body.pool().get(guard.predicate));
+    }
+
+    /// A part of an instruction of the body [entered](Self::enter), in the place of what the source has.
+    pub(crate) fn inst_part(&mut self, body: &Body, id: StmtId, part: NewText) {
+        let Some(Statement::Inst(inst)) = body.statement(id) else {
+            return;
+        };
+        let guard = body.inst(inst).and_then(|i| i.guard());
+        let operands = body.operands(inst);
+        match (part, guard) {
+            (NewText::Guard, Some(guard)) => {
+                self.out.byte(b'@');
+                self.predicate(body, guard);
+                self.out.byte(b' ');
+            }
+            (NewText::Predicate, Some(guard)) => self.predicate(body, guard),
+            (NewText::Operand { operand, part }, _) => {
+                let operand = operands.get(operand as usize);
+                let mut parts = Vec::new();
+                if let Some(&operand) = operand {
+                    body.pool().parts(operand, &mut parts);
+                }
+                if let Some(&part) = parts.get(part as usize) {
+                    self.operand(body.pool(), Some(body), part);
+                }
+            }
+            (NewText::OperandsFrom(first), _) => {
+                for (i, &operand) in (0..).zip(operands).skip(first as usize) {
+                    self.out.text(if i == 0 { b" " } else { b", " });
+                    self.operand(body.pool(), Some(body), operand);
+                }
+            }
+            _ => {}
         }
     }
 

@@ -2,13 +2,13 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::edit::{Change, Edits};
+use ptx_ir::edit_log::{Change, Edits, RemovedComments};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::trivia_map::{Extent, TriviaMap};
 use ptx_ir::{Body, EntityId, Item, ItemId, Module, Span, Statement, StmtId};
 
 use crate::canonical::{Printer, level, without_mark};
 use crate::sink::Sink;
-use crate::trivia_map::{Extent, TriviaMap};
 
 /// The text between the statement before and the next one.
 struct Gap<'m> {
@@ -33,7 +33,7 @@ impl<'m> Gap<'m> {
         gap
     }
 
-    /// Goes on with a statement or item and its ground, if it was read. Whether it is there to be printed.
+    /// Goes on with a statement or item and its trivia, if it was read. Whether it is there to be printed.
     fn next(&mut self, extent: Option<&Extent>, there: bool, change: Option<&Change>) -> bool {
         if let Some(extent) = extent {
             if self.at != extent.leading.start {
@@ -41,9 +41,7 @@ impl<'m> Gap<'m> {
             }
             self.at = extent.trailing.end;
             match change {
-                Some(Change::Removed { keeps_comments }) if !there => {
-                    self.removed(extent, *keeps_comments);
-                }
+                Some(&Change::Removed(comments)) if !there => self.removed(extent, comments),
                 _ if there => self.add(extent.leading),
                 _ => {}
             }
@@ -56,10 +54,13 @@ impl<'m> Gap<'m> {
         self.text.extend_from_slice(span.of(self.module.source()));
     }
 
-    /// What stays of a statement that was removed.
-    fn removed(&mut self, extent: &Extent, keeps_comments: bool) {
+    /// What stays of a removed statement.
+    fn removed(&mut self, extent: &Extent, comments: RemovedComments) {
+        if comments == RemovedComments::All {
+            return self.add(Span::new(extent.leading.start, extent.attached));
+        }
         self.add(extent.leading);
-        if extent.comments && keeps_comments {
+        if extent.has_comments && comments == RemovedComments::None {
             let source = extent.statement.of(self.module.source());
             for token in Lexer::fragment(source).filter(|t| t.kind.is_trivia()) {
                 if token.kind != TokenKind::Whitespace {
@@ -94,10 +95,10 @@ impl<'m> Gap<'m> {
 
 impl<'m, S: Sink> Printer<'m, '_, S> {
     pub(crate) fn edited_body(&mut self, body: &'m Body, edits: &'m Edits<StmtId>) {
-        let ground = TriviaMap::of_body(self.module, body);
+        let trivia = TriviaMap::of_body(self.module, body);
         self.out.text(b"{\n");
         let mut depth = 0;
-        let head = ground.head().end;
+        let head = trivia.head().end;
         let mut gap = Gap::new(
             self.module,
             Span::new(body.base() + 1, head.max(body.base() + 1)),
@@ -106,7 +107,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         let mut next = edits.first();
         while let Some(id) = next {
             next = edits.next(id);
-            let extent = edits.was_read(id).then(|| ground.extent(id.index()));
+            let extent = edits.was_read(id).then(|| trivia.extent(id.index()));
             let statement = body.statement(id);
             let statement = statement.unwrap_or(Statement::Removed);
             let there = statement != Statement::Removed;
@@ -115,7 +116,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
             }
             let level = level(statement, &mut depth);
             self.gap(&gap.text, gap.behind, depth + 1);
-            let inner = extent.as_ref().filter(|e| e.comments);
+            let inner = extent.as_ref().filter(|e| e.has_comments);
             if let Some(extent) = inner.filter(|_| !matches!(statement, Statement::Opaque(_))) {
                 self.inner_comments(extent.statement.of(self.module.source()), depth + 1);
             }
@@ -125,7 +126,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
             gap.end(extent.as_ref());
         }
         gap.separate();
-        gap.add(ground.tail());
+        gap.add(trivia.tail());
         self.end_gap(&gap.text, gap.behind, 1);
         if body.is_closed() {
             self.out.byte(b'}');
@@ -134,19 +135,19 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
 
     pub(crate) fn edited_module(&mut self, edits: &'m Edits<ItemId>) {
         let module = self.module;
-        let ground = TriviaMap::of_module(module);
-        let mut gap = Gap::new(module, ground.head());
+        let trivia = TriviaMap::of_module(module);
+        let mut gap = Gap::new(module, trivia.head());
         let mut next = edits.first();
         while let Some(id) = next {
             next = edits.next(id);
-            let extent = edits.was_read(id).then(|| ground.extent(id.index()));
+            let extent = edits.was_read(id).then(|| trivia.extent(id.index()));
             let item = module.item(id).unwrap_or(Item::Removed);
             if !gap.next(extent.as_ref(), item != Item::Removed, edits.change(id)) {
                 continue;
             }
             self.gap(without_mark(&gap.text), gap.behind, 0);
             let span = extent.map_or(Span::default(), |e| e.statement);
-            if extent.is_some_and(|e| e.comments) {
+            if extent.is_some_and(|e| e.has_comments) {
                 let end = match item {
                     Item::Function(f) => module.body(f).map_or(span.end, |b| b.base()),
                     _ => span.end,
@@ -158,7 +159,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
             gap.end(extent.as_ref());
         }
         gap.separate();
-        gap.add(ground.tail());
+        gap.add(trivia.tail());
         self.end_gap(without_mark(&gap.text), gap.behind, 0);
     }
 }

@@ -30,8 +30,7 @@ extern crate std;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use ptx_ir::edit::OffsetMap;
-use ptx_ir::{Body, FuncId, Item, ItemId, Module, Span, StmtId};
+use ptx_ir::{Body, FuncId, Item, ItemId, Module, OffsetMap, Span, StmtId};
 
 mod buffer;
 mod canonical;
@@ -41,7 +40,6 @@ mod operand;
 mod sink;
 mod splice;
 mod trivia;
-mod trivia_map;
 
 pub use display::{Display, display, display_function, display_statement};
 #[cfg(feature = "std")]
@@ -85,7 +83,7 @@ impl Default for Style {
     }
 }
 
-/// The module's text, byte for byte as it was parsed except for what was [edited](ptx_ir::edit).
+/// The module's text, byte for byte as it was parsed except for what was [edited](ptx_ir::edit_log).
 #[must_use]
 pub fn verbatim(module: &Module) -> Vec<u8> {
     if module.is_edited() {

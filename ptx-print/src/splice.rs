@@ -2,14 +2,15 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::edit::{Change, Edits, OffsetMap, Patch};
+use ptx_ir::edit_log::{Change, Edits, NewText, Patch, RemovedComments};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, Span, Statement, StmtId};
+use ptx_ir::raw::RawEdits;
+use ptx_ir::trivia_map::{Extent, TriviaMap};
+use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, OffsetMap, Span, Statement, StmtId};
 
 use crate::Style;
 use crate::buffer::Out;
 use crate::canonical::Printer;
-use crate::trivia_map::{Extent, TriviaMap};
 
 /// How far to look for a neighbour whose indentation a new statement takes.
 const NEIGHBOURS: usize = 16;
@@ -159,22 +160,54 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
     }
 
-    /// Copies a part of the source with patches.
-    fn copy_patched(&mut self, span: Span, patches: &[Patch]) {
+    /// Copies a part of the source with patches; `of` is the statement that they belong to.
+    fn copy_patched(&mut self, span: Span, patches: &[Patch], of: Option<(&'m Body, StmtId)>) {
         let mut at = span.start;
         let inside = |p: &&Patch| p.span.start >= span.start && p.span.end <= span.end;
         for patch in patches.iter().filter(inside) {
             self.copy(Span::new(at, patch.span.start));
-            self.text
-                .extend_from_slice(self.module.name_bytes(patch.text));
+            match (patch.text, of) {
+                (NewText::Text(text), _) => {
+                    self.text.extend_from_slice(self.module.name_bytes(text));
+                }
+                (part, Some((body, id))) => {
+                    self.printer.inst_part(body, id, part);
+                    self.add_written();
+                    self.comments_after(patch.span);
+                }
+                _ => {}
+            }
             at = patch.span.end;
         }
         self.copy(Span::new(at, span.end));
     }
 
-    /// What stays of a statement that was removed: the comments, and the line if something else is on it.
-    fn removed(&mut self, mut extent: Extent, keeps_comments: bool) {
-        extent.comments &= keeps_comments;
+    /// The comments of a piece of the source that was replaced, after what replaced it.
+    fn comments_after(&mut self, span: Span) {
+        let source = span.of(self.module.source());
+        for token in Lexer::fragment(source).filter(|t| t.kind.is_trivia()) {
+            if token.kind == TokenKind::Whitespace {
+                continue;
+            }
+            let text = token.span.of(source).trim_ascii_end();
+            let start = span.start + token.span.start;
+            let marker = token.kind == TokenKind::LineMarker;
+            self.text
+                .extend_from_slice(if marker { self.newline } else { b" " });
+            self.copy(Span::new(start, start + text.len() as u32));
+            if token.kind != TokenKind::BlockComment {
+                self.text.extend_from_slice(self.newline);
+            }
+        }
+    }
+
+    /// What stays of a removed statement: its comments unless they are removed too, and the line if something else is on it.
+    fn removed(&mut self, mut extent: Extent, comments: RemovedComments) {
+        match comments {
+            RemovedComments::None => {}
+            RemovedComments::All => return self.removed_with_comments(extent),
+            _ => extent.has_comments = false,
+        }
         let source = self.module.source();
         let comment =
             |span: Span| Lexer::fragment(span.of(source)).any(|t| t.kind != TokenKind::Whitespace);
@@ -188,9 +221,9 @@ impl<'m, 'o> Splice<'m, 'o> {
         let ends_line = extent.trailing.of(source).ends_with(b"\n");
         self.join(extent.leading.start, b"");
         self.copy(lines);
-        if comment(rest) || extent.comments || comment(extent.trailing) {
+        if comment(rest) || extent.has_comments || comment(extent.trailing) {
             self.copy(rest);
-            if extent.comments {
+            if extent.has_comments {
                 self.inner_comments(extent.statement);
             }
             let trail = extent.trailing.of(source);
@@ -213,6 +246,19 @@ impl<'m, 'o> Splice<'m, 'o> {
         self.at = Some(extent.trailing.end);
     }
 
+    /// What stays of a statement that was removed with its comments.
+    fn removed_with_comments(&mut self, extent: Extent) {
+        self.join(extent.leading.start, b"");
+        self.copy(Span::new(extent.leading.start, extent.attached));
+        let trailing = extent.trailing.of(self.module.source());
+        if !self.begins_line() && trailing.ends_with(b"\n") {
+            // The line has other statements.
+            let len = self.newline.len().min(trailing.len()) as u32;
+            self.copy(Span::new(extent.trailing.end - len, extent.trailing.end));
+        }
+        self.at = Some(extent.trailing.end);
+    }
+
     // --- statements ---
 
     /// Everything between the braces of a body, and the braces.
@@ -221,8 +267,8 @@ impl<'m, 'o> Splice<'m, 'o> {
             return self.copy(Span::new(body.base(), body.base() + body.end()));
         };
         self.printer.enter(body);
-        let ground = TriviaMap::of_body(self.module, body);
-        self.copy(ground.head());
+        let trivia = TriviaMap::of_body(self.module, body);
+        self.copy(trivia.head());
         let mut next = edits.first();
         // Of new statements one behind the other: of a label, of others.
         let mut indents = [None, None];
@@ -237,7 +283,7 @@ impl<'m, 'o> Splice<'m, 'o> {
                         indents = [None, None];
                     }
                     let indent = indents[kind]
-                        .get_or_insert_with(|| self.indent_of(body, edits, &ground, id))
+                        .get_or_insert_with(|| self.indent_of(body, edits, &trivia, id))
                         .clone();
                     self.begin_new(&indent);
                     self.write_statement(body, id);
@@ -248,22 +294,20 @@ impl<'m, 'o> Splice<'m, 'o> {
                 }
             } else {
                 indents = [None, None];
-                let extent = ground.extent(id.index());
+                let extent = trivia.extent(id.index());
                 match edits.change(id) {
                     None => {
                         last = edits.unchanged_run(id);
-                        let end = ground.extent(last.index()).trailing.end;
+                        let end = trivia.extent(last.index()).trailing.end;
                         self.join(
                             extent.leading.start,
-                            ground.indent(id.index()).unwrap_or(b"\t"),
+                            trivia.indent(id.index()).unwrap_or(b"\t"),
                         );
                         self.copy(Span::new(extent.leading.start, end));
                     }
-                    Some(&Change::Removed { keeps_comments }) => {
-                        self.removed(extent, keeps_comments)
-                    }
+                    Some(&Change::Removed(comments)) => self.removed(extent, comments),
                     Some(_) => {
-                        let indent = self.indent_of(body, edits, &ground, id);
+                        let indent = self.indent_of(body, edits, &trivia, id);
                         self.join(extent.leading.start, &indent);
                         self.copy(extent.leading);
                         self.write_statement(body, id);
@@ -273,7 +317,7 @@ impl<'m, 'o> Splice<'m, 'o> {
             }
             next = edits.next(last);
         }
-        let tail = ground.tail();
+        let tail = trivia.tail();
         self.join(tail.start, b"");
         self.copy(Span::new(tail.start, body.base() + body.end()));
     }
@@ -285,7 +329,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         let change = edits.and_then(|e| e.change(id));
         let span = body.source_span(id);
         match change {
-            Some(Change::Patched(patches)) => self.copy_patched(span, patches),
+            Some(Change::Patched(patches)) => self.copy_patched(span, patches, Some((body, id))),
             None if was_read => self.copy(span),
             _ => {
                 let comments = body
@@ -323,11 +367,11 @@ impl<'m, 'o> Splice<'m, 'o> {
         &self,
         body: &Body,
         edits: &Edits<StmtId>,
-        ground: &TriviaMap<'_>,
+        trivia: &TriviaMap<'_>,
         id: StmtId,
     ) -> Vec<u8> {
         let (of, depth) = placed(body, edits, id);
-        let mut indent = self.indent_near(body, edits, ground, of);
+        let mut indent = self.indent_near(body, edits, trivia, of);
         if !matches!(body.statement(id), Some(Statement::Label(_))) {
             indent.resize(indent.len() + depth, b'\t');
         }
@@ -338,7 +382,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         &self,
         body: &Body,
         edits: &Edits<StmtId>,
-        ground: &TriviaMap<'_>,
+        trivia: &TriviaMap<'_>,
         id: StmtId,
     ) -> Vec<u8> {
         let kind = |id: StmtId| body.statement(id).unwrap_or(Statement::Removed);
@@ -349,7 +393,7 @@ impl<'m, 'o> Splice<'m, 'o> {
             _ => !label,
         };
         let read = |id: &StmtId| edits.was_read(*id) && like(id);
-        let indent = |id: StmtId| ground.indent(id.index()).map(<[u8]>::to_vec);
+        let indent = |id: StmtId| trivia.indent(id.index()).map(<[u8]>::to_vec);
         let walk = |forward: bool| {
             let step = move |&id: &StmtId| {
                 if forward {
@@ -392,7 +436,7 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     fn module(&mut self) {
         let module = self.module;
-        let ground = TriviaMap::of_module(module);
+        let trivia = TriviaMap::of_module(module);
         let items = module.item_table().iter();
         let edited: Vec<usize> = items
             .filter(|(_, item)| match item {
@@ -403,8 +447,8 @@ impl<'m, 'o> Splice<'m, 'o> {
             .collect();
         self.text
             .reserve(module.source().len() + module.source().len() / 16);
-        self.copy(ground.head());
-        let none = Edits::none(module.item_table().len());
+        self.copy(trivia.head());
+        let none = <Edits<ItemId> as RawEdits<ItemId>>::new(module.item_table().len());
         let edits = module.edits().unwrap_or(&none);
         let mut next = edits.first();
         while let Some(id) = next {
@@ -418,11 +462,11 @@ impl<'m, 'o> Splice<'m, 'o> {
                     self.end_new();
                 }
             } else {
-                let extent = ground.extent(id.index());
+                let extent = trivia.extent(id.index());
                 let change = edits.change(id);
                 let inner = edited.binary_search(&id.index());
-                if let Some(&Change::Removed { keeps_comments }) = change {
-                    self.removed(extent, keeps_comments);
+                if let Some(&Change::Removed(comments)) = change {
+                    self.removed(extent, comments);
                 } else if let (Item::Function(f), true) = (item, inner.is_ok() || change.is_some())
                 {
                     self.join(extent.leading.start, b"");
@@ -433,9 +477,11 @@ impl<'m, 'o> Splice<'m, 'o> {
                     self.join(extent.leading.start, b"");
                     self.copy(extent.leading);
                     match change {
-                        Change::Patched(patches) => self.copy_patched(extent.statement, patches),
+                        Change::Patched(patches) => {
+                            self.copy_patched(extent.statement, patches, None)
+                        }
                         _ => {
-                            if extent.comments {
+                            if extent.has_comments {
                                 self.inner_comments(extent.statement);
                             }
                             self.printer.new_item(item);
@@ -448,14 +494,14 @@ impl<'m, 'o> Splice<'m, 'o> {
                     let before = inner.err().unwrap_or_default();
                     let stop = edited.get(before).map_or(end, |&e| end.min(e - 1));
                     last = ItemId::from_index(stop);
-                    let end = ground.extent(stop).trailing.end;
+                    let end = trivia.extent(stop).trailing.end;
                     self.join(extent.leading.start, b"");
                     self.copy(Span::new(extent.leading.start, end));
                 }
             }
             next = edits.next(last);
         }
-        let tail = ground.tail();
+        let tail = trivia.tail();
         self.join(tail.start, b"");
         self.copy(tail);
     }
@@ -467,7 +513,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         let end = body.map_or(span.end, |b| b.base());
         let header = Span::new(span.start, end);
         match self.module.edits().and_then(|e| e.change(item)) {
-            Some(Change::Patched(patches)) => self.copy_patched(header, patches),
+            Some(Change::Patched(patches)) => self.copy_patched(header, patches, None),
             _ => self.copy(header),
         }
         if let Some(body) = body {

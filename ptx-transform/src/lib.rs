@@ -2,8 +2,8 @@
 //!
 //! There are two kinds of rewriting. What concerns names, comments and pieces of text is a list of [`Splices`] into the
 //! module's source: everything else keeps its bytes, and the result is a [`Rewritten`] text with an
-//! [`OffsetMap`](ptx_ir::edit::OffsetMap) to the old one. What concerns instructions edits the module in place with
-//! [`ptx_ir::edit`], and is printed with [`ptx_print::verbatim`].
+//! [`OffsetMap`](ptx_ir::OffsetMap) to the old one. What concerns instructions edits the module in place with
+//! [`ptx_edit`], and is printed with [`ptx_print::verbatim`].
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
+use ptx_ir::OffsetMap;
 use ptx_ir::Span;
-use ptx_ir::edit::OffsetMap;
 
 /// A new text, and where the bytes of the old one are in it.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ptx_edit::EditModule as _;
 use ptx_ir::facts::Space;
 use ptx_ir::{Module, Operand};
 use ptx_isa::{ScalarType, StateSpace};
@@ -354,7 +355,7 @@ fn names_are_new() {
 fn code_comes_behind_edits() {
     let mut old = read(&kernel("\tst.global.b32 [d0], 1;\n"));
     // The header becomes longer, and a name comes that the text does not have.
-    old.set_target(ptx_isa::Target::Sm100a).unwrap();
+    old.editor().set_target(ptx_isa::Target::Sm100a).unwrap();
     let (function, _, body) = old.definitions().next().unwrap();
     let label = body.statements().next_back().unwrap().0;
     let mut editor = old.edit(function).unwrap();

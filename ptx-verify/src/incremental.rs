@@ -1,7 +1,7 @@
 //! A checked module whose diagnostics are kept, so that after an edit only what could have changed is checked again.
 
 use alloc::vec::Vec;
-use ptx_ir::edit::Changed;
+use ptx_ir::edit_log::Changed;
 use ptx_ir::query::Environment;
 use ptx_ir::{Body, Diagnostic, FuncId, Module, Operand, Severity, Statement, SymbolId};
 use ptx_isa::{PtxVersion, Target};
@@ -69,12 +69,13 @@ struct CheckedBody {
 /// assert_eq!(proof.version().to_string(), "8.0");
 /// let k = module.function("k").expect("it is there");
 /// let revision = module.revision();
+/// use ptx_edit::EditModule as _;
 /// let mut editor = module.edit(k)?;
 /// let (add, _) = editor.body().statements().nth(1).expect("an addition");
 /// editor.set_mnemonic(add, "add.f32")?;
 /// checked.update(&module, Changes::from(&module.changed_since(revision)));
 /// assert_eq!(checked.of_function(k).len(), 1);
-/// # Ok::<(), ptx_ir::edit::EditError>(())
+/// # Ok::<(), ptx_edit::EditError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Checked {

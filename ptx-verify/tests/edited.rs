@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ptx_ir::edit::{EditError, Editor};
+use ptx_edit::{EditError, EditModule as _, Editor};
 use ptx_ir::{Diagnostic, FuncId, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, ScalarType, Target};
 use ptx_verify::{Changes, Checked, Options, verify};
@@ -38,21 +38,26 @@ fn edit(
     let items: Vec<_> = module.items().map(|(id, _)| id).collect();
     let item = pick(&items, a).ok_or(EditError::NoStatement)?;
     match kind {
-        7 => return module.set_target(Target::from_name(b"sm_70").unwrap()),
+        7 => {
+            return module
+                .editor()
+                .set_target(Target::from_name(b"sm_70").unwrap());
+        }
         8 => {
-            let text = module.string("f.cu")?;
+            let text = module.editor().string("f.cu")?;
             let args = [Operand::Small(1 + (b % 3) as i32), text];
             return module
+                .editor()
                 .insert_directive(item, Directive::File, &args)
                 .map(drop);
         }
         9 => {
             let symbols: Vec<_> = module.symbols().ids().collect();
             let symbol = pick(&symbols, a).ok_or(EditError::NoStatement)?;
-            return module.rename_symbol(symbol, &name);
+            return module.editor().rename_symbol(symbol, &name);
         }
-        10 => return module.set_type(item, ScalarType::F16),
-        11 => return module.set_alignment(item, 4),
+        10 => return module.editor().set_type(item, ScalarType::F16),
+        11 => return module.editor().set_alignment(item, 4),
         12 => {
             let all = [
                 Directive::Maxntid,
@@ -67,7 +72,7 @@ fn edit(
             } else {
                 &args[..]
             };
-            return module.set_directive(function, directive, args);
+            return module.editor().set_directive(function, directive, args);
         }
         13 => {
             let all = [
@@ -76,9 +81,13 @@ fn edit(
                 Some(Linkage::Weak),
                 Some(Linkage::Extern),
             ];
-            return module.set_linkage(item, pick(&all, b).flatten());
+            return module.editor().set_linkage(item, pick(&all, b).flatten());
         }
-        14 => return module.move_item(item, pick(&items, b).ok_or(EditError::NoStatement)?),
+        14 => {
+            return module
+                .editor()
+                .move_item(item, pick(&items, b).ok_or(EditError::NoStatement)?);
+        }
         _ => {}
     }
     let mut editor: Editor<'_> = module.edit(function)?;

@@ -8,6 +8,7 @@
 //! | [`ir`] | `ptx-ir` | | modules, functions, instructions, diagnostics |
 //! | [`print`](mod@print) | `ptx-print` | | modules to text |
 //! | [`parse`] | `ptx-parse` | `parse` | text to modules |
+//! | [`edit`] | `ptx-edit` | `edit` | editing modules in place |
 //! | [`verify`] | `ptx-verify` | `verify` | whether a module is legal, and what it requires |
 //! | [`analysis`] | `ptx-analysis` | `analysis` | control flow, SSA, liveness, call graph |
 //! | [`build`] | `ptx-build` | `build` | modules from Rust |
@@ -33,6 +34,9 @@ pub use ptx_analysis as analysis;
 #[cfg(feature = "build")]
 #[doc(inline)]
 pub use ptx_build as build;
+#[cfg(feature = "edit")]
+#[doc(inline)]
+pub use ptx_edit as edit;
 #[doc(inline)]
 pub use ptx_ir as ir;
 #[doc(inline)]

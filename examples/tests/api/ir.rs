@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use ptx_ir::edit::OffsetMap;
+use ptx_edit::EditModule as _;
+use ptx_ir::OffsetMap;
 use ptx_ir::facts::{Callees, ModuleFacts};
 use ptx_ir::lex::scan;
 use ptx_ir::query::{Environment, Mnemonic, NameTypes, Queries};

@@ -1,6 +1,6 @@
 //! Whether an instruction would be legal with another mnemonic or other operands.
 
-use ptx_ir::edit::Editor;
+use ptx_edit::Editor;
 use ptx_ir::query::{Environment, Mnemonic, Queries};
 use ptx_ir::{Module, Operand};
 use ptx_isa::{Expected, FormMatch};

@@ -43,7 +43,7 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::edit::Editor;
+use ptx_edit::{EditModule as _, Editor};
 use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Module};
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_analysis::fold::COPY;
-use ptx_ir::edit::{EditError, Editor};
+use ptx_edit::{EditError, Editor};
 use ptx_ir::query::Mnemonic;
 use ptx_ir::{Operand, RegId, Statement, StmtId};
 use ptx_isa::{

@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use ptx_edit::EditError;
 use ptx_ir::Diagnostic;
-use ptx_ir::edit::EditError;
 
 /// Why a module was not instrumented.
 #[derive(Clone, PartialEq, Debug)]

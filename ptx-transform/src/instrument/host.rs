@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 
-use ptx_ir::edit::{EditError, Editor, NewStmt};
+use ptx_edit::{EditError, Editor, NewStmt};
 use ptx_ir::{LabelId, RegId, StmtId};
 use ptx_isa::ScalarType;
 

@@ -64,6 +64,7 @@ mod value;
 
 use alloc::vec::Vec;
 
+use ptx_edit::EditModule as _;
 use ptx_ir::Module;
 
 pub use bounds::{Bounds, Outside};

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeMap;
 
-use ptx_ir::edit::{EditError, Editor, NewStmt};
+use ptx_edit::{EditError, Editor, NewStmt};
 use ptx_ir::facts::MemoryAccess;
 use ptx_ir::{Body, LabelId, Module, Operand, RegId, Signatures, StmtId};
 use ptx_isa::{Control, EffectKind, Opcode, ScalarType};

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ptx_ir::edit::OffsetMap;
+use ptx_ir::OffsetMap;
 use ptx_ir::{Code, Diagnostic, Limits, Module, Span};
 
 use super::order::Piece;

@@ -13,7 +13,7 @@ mod variable;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::edit::OffsetMap;
+use ptx_ir::OffsetMap;
 use ptx_ir::{Diagnostic, Module, Severity, Span};
 
 /// What [`link`] does beside putting modules together.

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::edit::OffsetMap;
+use ptx_ir::OffsetMap;
 use ptx_ir::{Code, Diagnostic, FunctionKind, Item, Module, NameId, Span};
 
 use super::shared_symbols::{self, Globals, Name, Role, SymbolKind};

@@ -483,7 +483,7 @@ fn comments_and_places_stay() {
     let head = text.split("    // first").next().unwrap();
     assert_eq!(
         now.strip_prefix(head).unwrap(),
-        "    // first\n    .loc 1 3 0\n    // six\n    /* sum */\n    add.u32 %r2, 6, %r3;\n    st.global.b32   [%d1], %r2; // out\n\n    ret;\n}\n"
+        "    // first\n    .loc 1 3 0\n    // six\n    add.u32 /* sum */ %r2, 6, %r3;\n    st.global.b32   [%d1], %r2; // out\n\n    ret;\n}\n"
     );
     assert_eq!((report.count(Pass::Fold), report.count(Pass::Dead)), (1, 1));
 }

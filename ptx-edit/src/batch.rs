@@ -1,0 +1,155 @@
+//! Edits collected against a function as it is, and made at once or not at all.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use ptx_ir::{Operand, RegId, SigId, StmtId};
+
+use crate::{EditError, Editor, NewStmt};
+
+/// One edit of a [`Batch`]. Statements are those of the function as it was when the batch was begun.
+#[derive(PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Edit {
+    /// Places a new statement before this one; several of these stand in the order of the batch.
+    InsertBefore(StmtId, NewStmt),
+    /// Places a new statement behind this one; several of these stand in the order of the batch.
+    InsertAfter(StmtId, NewStmt),
+    /// Puts a new statement in the place of this one.
+    Replace(StmtId, NewStmt),
+    /// Removes this statement.
+    Remove(StmtId),
+    /// Moves the first statement behind the second.
+    MoveAfter(StmtId, StmtId),
+    /// Replaces one operand.
+    SetOperand(StmtId, usize, Operand),
+    /// Gives or takes a guard.
+    SetGuard(StmtId, Option<(RegId, bool)>),
+    /// Gives another mnemonic, of a [signature](ptx_ir::Module::signatures) of the module.
+    SetMnemonic(StmtId, SigId),
+}
+
+/// The part of a statement that an edit changes.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    /// All of it, and its place.
+    Whole,
+    Place,
+    Mnemonic,
+    Guard,
+    Operand(usize),
+}
+
+impl Edit {
+    /// What it changes; inserting changes nothing that is there.
+    fn claim(&self) -> Option<(StmtId, Part)> {
+        Some(match *self {
+            Self::InsertBefore(..) | Self::InsertAfter(..) => return None,
+            Self::Replace(stmt, _) | Self::Remove(stmt) => (stmt, Part::Whole),
+            Self::MoveAfter(stmt, _) => (stmt, Part::Place),
+            Self::SetOperand(stmt, index, _) => (stmt, Part::Operand(index)),
+            Self::SetGuard(stmt, _) => (stmt, Part::Guard),
+            Self::SetMnemonic(stmt, _) => (stmt, Part::Mnemonic),
+        })
+    }
+}
+
+/// Edits that are made at once.
+#[derive(PartialEq, Eq, Default, Debug)]
+pub struct Batch {
+    edits: Vec<Edit>,
+}
+
+impl Batch {
+    /// No edit.
+    pub const fn new() -> Self {
+        Self { edits: Vec::new() }
+    }
+
+    /// Adds an edit.
+    pub fn push(&mut self, edit: Edit) {
+        self.edits.push(edit);
+    }
+
+    /// How many edits there are.
+    pub fn len(&self) -> usize {
+        self.edits.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// The first two edits that change the same part of a statement, or of which one changes what the other removes.
+    fn conflict(&self) -> Result<(), EditError> {
+        let mut claims: BTreeMap<StmtId, BTreeMap<Part, usize>> = BTreeMap::new();
+        for (second, edit) in self.edits.iter().enumerate() {
+            let Some((statement, part)) = edit.claim() else {
+                continue;
+            };
+            let parts = claims.entry(statement).or_default();
+            let first = match part {
+                Part::Whole => parts.values().next(),
+                _ => parts.get(&part).or_else(|| parts.get(&Part::Whole)),
+            };
+            if let Some(&first) = first {
+                return Err(EditError::Conflict {
+                    statement,
+                    first,
+                    second,
+                });
+            }
+            parts.insert(part, second);
+        }
+        Ok(())
+    }
+}
+
+impl Editor<'_> {
+    /// Makes all edits of a batch, or none and says why. Gives the new statements, one for each edit that places or replaces
+    /// one, in the order of the batch. A batch costs a copy of the tables that the body has for itself, so that nothing has changed
+    /// when it is refused.
+    pub fn apply(&mut self, batch: Batch) -> Result<Vec<StmtId>, EditError> {
+        batch.conflict()?;
+        let before = self.body().clone();
+        let result = self.apply_all(batch);
+        if result.is_err() {
+            *self.body_mut() = before;
+            self.registers = None;
+        }
+        result
+    }
+
+    fn apply_all(&mut self, batch: Batch) -> Result<Vec<StmtId>, EditError> {
+        let mut made = Vec::new();
+        // The last statement that was placed behind another one.
+        let mut ends: BTreeMap<StmtId, StmtId> = BTreeMap::new();
+        let mut removed = Vec::new();
+        for edit in batch.edits {
+            match edit {
+                Edit::InsertBefore(at, new) => made.push(self.insert_before(at, new)?),
+                Edit::InsertAfter(at, new) => {
+                    let end = ends.get(&at).copied().unwrap_or(at);
+                    let id = self.insert_after(end, new)?;
+                    ends.insert(at, id);
+                    made.push(id);
+                }
+                Edit::Replace(at, new) => {
+                    self.replace(at, new)?;
+                    made.push(at);
+                }
+                // Others may still be placed beside it.
+                Edit::Remove(at) => removed.push(at),
+                Edit::MoveAfter(stmt, at) => self.move_after(stmt, at)?,
+                Edit::SetOperand(stmt, index, new) => self.set_operand(stmt, index, new)?,
+                Edit::SetGuard(stmt, guard) => self.set_guard(stmt, guard)?,
+                Edit::SetMnemonic(stmt, sig) => self.set_signature(stmt, sig)?,
+            }
+        }
+        for stmt in removed {
+            self.remove(stmt)?;
+        }
+        Ok(made)
+    }
+}

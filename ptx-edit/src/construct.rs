@@ -1,0 +1,382 @@
+//! Making operands and statements, before they are placed.
+
+use alloc::string::{String, ToString};
+
+use ptx_ir::constant::{ConstValue, read_expression};
+use ptx_ir::lex::scan;
+use ptx_ir::raw::{RawBody, RawModule};
+use ptx_ir::{
+    Address, AddressForm, Binding, BodyId, Declarator, DirectiveStmt, GuardSense, Immediate, Inst,
+    Label, LabelId, Limits, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId,
+    Selector, SigId, Statement, StmtId, TableRange, TypeName, Var, VarDecl, VarId,
+};
+use ptx_isa::{Directive, ScalarType, StateSpace};
+
+use crate::items::quote;
+use crate::name_conflicts::NameForm;
+use crate::operand_grammar::{self, check_arguments, is_address, is_bracket_part, is_pair, part};
+use crate::placement::stands_alone;
+use crate::{EditError, Editor, ModuleEditor};
+
+/// A statement that has no place yet. Made by an [`Editor`], for the body it edits.
+#[derive(PartialEq, Eq, Debug)]
+pub struct NewStmt {
+    pub(crate) statement: Statement,
+    pub(crate) body: BodyId,
+}
+
+/// The statement of a label or a declaration that has no place yet.
+pub(crate) const UNPLACED: StmtId = StmtId::new(u32::MAX);
+
+enum Constant {
+    Small(i32),
+    Other(ConstValue),
+}
+
+fn read_constant(text: &str) -> Result<Constant, EditError> {
+    let wrong = || EditError::Spelling {
+        wanted: "constant",
+        text: String::from(text),
+    };
+    let nesting = Limits::default().nesting;
+    let read = read_expression(text.as_bytes(), 0, nesting);
+    let value = read.value.map_err(|_| wrong())?;
+    if read.end != text.len() || read.spaced {
+        return Err(wrong());
+    }
+    // As reading has it: the spelling of a small one is its value.
+    let small = value.as_int().filter(|n| n.unsigned_abs() < 1_000_000_000);
+    Ok(match small {
+        Some(n) if n.to_string() == text => Constant::Small(n as i32),
+        _ => Constant::Other(value),
+    })
+}
+
+impl ModuleEditor<'_> {
+    /// A constant in its spelling, for the initializer of a variable of the module.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Spelling`] if the text is not a constant expression.
+    pub fn constant(&mut self, text: &str) -> Result<Operand, EditError> {
+        let value = match read_constant(text)? {
+            Constant::Small(n) => return Ok(Operand::Small(n)),
+            Constant::Other(value) => value,
+        };
+        let text = self.intern(text);
+        let pool = self.module.pool_mut();
+        Ok(Operand::Imm(pool.add_immediate(Immediate { text, value })))
+    }
+}
+
+impl Editor<'_> {
+    // --- operands ---
+
+    /// An integer.
+    pub fn integer(&mut self, value: i64) -> Operand {
+        // The spelling of a small one is its value.
+        if value.unsigned_abs() < 1_000_000_000 {
+            return Operand::Small(value as i32);
+        }
+        let text = self.intern(&value.to_string());
+        let value = ConstValue::signed(value);
+        Operand::Imm(self.pool_mut().add_immediate(Immediate { text, value }))
+    }
+
+    /// A constant in its spelling: `0x10`, `0f3f800000`, `1.5`, `4*8`.
+    pub fn constant(&mut self, text: &str) -> Result<Operand, EditError> {
+        let (text, value) = match read_constant(text)? {
+            Constant::Small(n) => return Ok(Operand::Small(n)),
+            Constant::Other(value) => (self.intern(text), value),
+        };
+        Ok(Operand::Imm(
+            self.pool_mut().add_immediate(Immediate { text, value }),
+        ))
+    }
+
+    /// `[base]`, or `[base+offset]` where the offset is not [`Operand::Absent`].
+    pub fn address(&mut self, base: Operand, offset: Operand) -> Result<Operand, EditError> {
+        let form = AddressForm::Bracketed;
+        let new = Address { base, offset, form };
+        part(is_address(self.body().pool(), &new), "part of an address")?;
+        Ok(Operand::Address(self.pool_mut().add_address(new)))
+    }
+
+    /// `{a, b, …}`
+    pub fn vector(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
+        let fits = !parts.is_empty() && self.are_elements(parts);
+        part(fits, "part of a vector")?;
+        Ok(Operand::Vector(self.pool_mut().add_list(parts)))
+    }
+
+    /// `(a, b, …)`: the results or arguments of a call.
+    pub fn list(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
+        part(self.are_elements(parts), "argument of a call")?;
+        Ok(Operand::List(self.pool_mut().add_list(parts)))
+    }
+
+    /// `[a, b, …]`: several parts in one bracket, vectors among them.
+    pub fn bracket(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
+        let pool = self.body().pool();
+        let fits = parts.len() > 1 && parts.iter().all(|o| is_bracket_part(pool, *o));
+        part(fits, "part of a bracket")?;
+        Ok(Operand::Bracket(self.pool_mut().add_list(parts)))
+    }
+
+    /// `a|b`
+    pub fn pair(&mut self, a: Operand, b: Operand) -> Result<Operand, EditError> {
+        part(is_pair(self.body().pool(), a, b), "part of a pair")?;
+        Ok(Operand::Pair(self.pool_mut().extend(&[a, b]).at(0)))
+    }
+
+    /// `!a`
+    pub fn inverted(&mut self, a: RegId) -> Operand {
+        Operand::Not(self.pool_mut().extend(&[Operand::Reg(a)]).at(0))
+    }
+
+    /// `a.x`
+    pub fn lane(&mut self, a: Operand, selector: Selector) -> Result<Operand, EditError> {
+        part(operand_grammar::is_name(a), "name with components")?;
+        Ok(Operand::Lane(selector, self.pool_mut().extend(&[a]).at(0)))
+    }
+
+    /// A register of a declaration: number `number` of a range, 0 for a plain name. Linear in the registers of the body the
+    /// first time.
+    pub fn register(&mut self, decl: RegDeclId, number: u32) -> Result<RegId, EditError> {
+        let declared = self
+            .body()
+            .reg_decls()
+            .get(decl)
+            .ok_or(EditError::UnknownId)?;
+        if number >= declared.count.unwrap_or(1) {
+            return Err(EditError::NoPart(alloc::format!("register {number}")));
+        }
+        let key = (decl.as_u32(), number);
+        if self.registers.is_none() {
+            let all = self.body().registers().iter();
+            self.registers = Some(
+                all.map(|(id, r)| ((r.decl.as_u32(), r.number), id))
+                    .collect(),
+            );
+        }
+        if let Some(&id) = self.registers.as_ref().and_then(|r| r.get(&key)) {
+            return Ok(id);
+        }
+        let id = self
+            .body_mut()
+            .registers_mut()
+            .push(Register { decl, number });
+        if let Some(all) = &mut self.registers {
+            all.insert(key, id);
+        }
+        Ok(id)
+    }
+
+    // --- statements ---
+
+    /// An instruction without a guard.
+    pub fn inst(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<NewStmt, EditError> {
+        let sig = self.mnemonic(mnemonic)?;
+        self.are_operands(sig, operands)?;
+        let range = self.pool_mut().extend(operands);
+        self.pool_mut().deep_copy(range);
+        let id = self
+            .body_mut()
+            .insts_mut()
+            .push(Inst::new(sig, range, None));
+        Ok(self.draft(Statement::Inst(id)))
+    }
+
+    /// An instruction under a guard: `@p`, or `@!p` if it is negated.
+    pub fn guarded(
+        &mut self,
+        predicate: RegId,
+        negated: bool,
+        mnemonic: &str,
+        operands: &[Operand],
+    ) -> Result<NewStmt, EditError> {
+        let sig = self.mnemonic(mnemonic)?;
+        self.are_operands(sig, operands)?;
+        let mut all = alloc::vec![Operand::Reg(predicate)];
+        all.extend_from_slice(operands);
+        let range = self.pool_mut().extend(&all);
+        self.pool_mut().deep_copy(range);
+        let id = self.body_mut().insts_mut().push(Inst::new(
+            sig,
+            range,
+            Some(GuardSense::negated_if(negated)),
+        ));
+        Ok(self.draft(Statement::Inst(id)))
+    }
+
+    /// A label, which can be mentioned before it is placed. It belongs to the function's outermost scope until it is placed
+    /// in another one.
+    pub fn label(&mut self, name: &str) -> Result<(LabelId, NewStmt), EditError> {
+        let name = self.new_name(name, NameForm::Plain)?;
+        let label = Label {
+            name,
+            scope: ScopeId::new(0),
+            stmt: UNPLACED,
+        };
+        let id = self.body_mut().labels_mut().push(label);
+        Ok((id, self.draft(Statement::Label(id))))
+    }
+
+    /// `.reg .ty name;`, or `.reg .ty name<count>;`
+    pub fn registers(
+        &mut self,
+        ty: ScalarType,
+        name: &str,
+        count: Option<u32>,
+    ) -> Result<(RegDeclId, NewStmt), EditError> {
+        let name = match count {
+            Some(_) => self.new_name(name, NameForm::Range)?,
+            None => self.new_name(name, NameForm::Plain)?,
+        };
+        let decl = self.body_mut().reg_decls_mut().push(RegDecl {
+            name,
+            count,
+            ty: TypeName::Known(ty),
+            vector: 1,
+            scope: ScopeId::new(0),
+            stmt: Some(UNPLACED),
+        });
+        let number = count.map_or(Operand::Absent, |n| self.integer(i64::from(n)));
+        let binding = Binding::Register(decl);
+        let draft = self.declaration(
+            StateSpace::Reg,
+            Operand::Absent,
+            ty,
+            (name, number),
+            &[],
+            binding,
+        );
+        Ok((decl, draft))
+    }
+
+    /// `.space .align n .ty name;`, or an array where `elements` says of how many. An alignment of 0 is that of the type.
+    pub fn variable(
+        &mut self,
+        space: StateSpace,
+        align: u32,
+        ty: ScalarType,
+        name: &str,
+        elements: Option<u32>,
+    ) -> Result<(VarId, NewStmt), EditError> {
+        if space == StateSpace::Reg {
+            return Err(EditError::Kind { wanted: "variable" });
+        }
+        let name = self.new_name(name, NameForm::Plain)?;
+        let id = self.body_mut().vars_mut().push(Var {
+            name,
+            number: None,
+            space,
+            scope: ScopeId::new(0),
+            stmt: Some(UNPLACED),
+        });
+        let align = match align {
+            0 => Operand::Absent,
+            n => self.integer(i64::from(n)),
+        };
+        let dims = match elements {
+            Some(n) => alloc::vec![self.integer(i64::from(n))],
+            None => alloc::vec![],
+        };
+        let names = (name, Operand::Absent);
+        Ok((
+            id,
+            self.declaration(space, align, ty, names, &dims, Binding::Var(id)),
+        ))
+    }
+
+    fn declaration(
+        &mut self,
+        space: StateSpace,
+        align: Operand,
+        ty: ScalarType,
+        (name, count): (NameId, Operand),
+        dims: &[Operand],
+        binding: Binding,
+    ) -> NewStmt {
+        let dims = self.pool_mut().extend(dims);
+        let tables = self.body_mut().declarations_mut();
+        let start = tables.declarators.push(Declarator {
+            name,
+            binding,
+            count,
+            dims,
+            init: Operand::Absent,
+        });
+        let id = tables.decls.push(VarDecl {
+            linkage: None,
+            space,
+            bank: Operand::Absent,
+            attributes: TableRange::default(),
+            align,
+            vector: 1,
+            ty: TypeName::Known(ty),
+            declarators: TableRange {
+                start: start as u32,
+                len: 1,
+            },
+        });
+        self.draft(Statement::Decl(id))
+    }
+
+    /// A directive with its arguments, such as `.pragma` or `.loc`: see [`DirectiveStmt`].
+    pub fn directive(
+        &mut self,
+        directive: Directive,
+        args: &[Operand],
+    ) -> Result<NewStmt, EditError> {
+        if !stands_alone(directive) {
+            let wanted = "directive of a body";
+            return Err(EditError::Kind { wanted });
+        }
+        check_arguments(self.module, self.body().pool(), directive, args)?;
+        let args = self.pool_mut().extend(args);
+        self.pool_mut().deep_copy(args);
+        let stmt = DirectiveStmt { directive, args };
+        let id = self.body_mut().directives_mut().push(stmt);
+        Ok(self.draft(Statement::Directive(id)))
+    }
+
+    /// A string for a directive; the quotes are added.
+    pub fn string(&mut self, text: &str) -> Result<Operand, EditError> {
+        let quoted = quote(text)?;
+        Ok(Operand::Str(self.intern(&quoted)))
+    }
+
+    fn draft(&self, statement: Statement) -> NewStmt {
+        NewStmt {
+            statement,
+            body: self.body,
+        }
+    }
+
+    // --- spellings ---
+
+    /// The signature of a mnemonic such as `add.s32`.
+    pub(crate) fn mnemonic(&mut self, text: &str) -> Result<SigId, EditError> {
+        let bytes = text.as_bytes();
+        let mut end = if scan::starts_ident(bytes, 0) {
+            scan::ident_end(bytes, 0)
+        } else {
+            0
+        };
+        while end > 0 && end < bytes.len() {
+            let next = scan::dot_word_end(bytes, end);
+            end = match scan::peek(bytes, end) {
+                b'.' if next > end + 1 => next,
+                _ => 0,
+            };
+        }
+        if end == 0 {
+            return Err(EditError::Spelling {
+                wanted: "mnemonic",
+                text: String::from(text),
+            });
+        }
+        Ok(self.module.signatures_mut().intern(bytes))
+    }
+}

@@ -1,0 +1,365 @@
+//! Edits of declarations: type, alignment, and single elements of initializers.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use ptx_ir::edit_log::{NewText, Patch};
+use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::{RawBody, RawEdits, RawModule};
+use ptx_ir::{
+    Binding, DeclId, Declarations, Item, ItemId, Module, Operand, OperandPool, OperandSlot, Span,
+    Statement, StmtId, SymbolId, TypeName,
+};
+use ptx_isa::{Directive, ScalarType};
+
+use crate::{EditError, Editor, ModuleEditor};
+
+/// A part of a declaration and its new value.
+#[derive(Copy, Clone)]
+enum Part {
+    Type(ScalarType),
+    Align(u32),
+    /// An element of the initializer of a declarator.
+    Element {
+        declarator: usize,
+        /// Counted through all braces.
+        element: usize,
+        value: Operand,
+    },
+}
+
+/// What has to be written for a part.
+enum Written {
+    /// Its text in the place of the old one.
+    Replace(Span),
+    /// The text after the directive, at this place.
+    Insert(u32),
+}
+
+impl Written {
+    fn patch(self, text: &str) -> (Span, String) {
+        match self {
+            Self::Replace(span) => (span, String::from(text)),
+            Self::Insert(at) => {
+                let text = alloc::format!("{} {text} ", Directive::Align.text());
+                (Span::new(at, at), text)
+            }
+        }
+    }
+}
+
+impl Editor<'_> {
+    /// Changes the type of a declaration of variables or registers.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if the statement is not a declaration.
+    pub fn set_type(&mut self, stmt: StmtId, ty: ScalarType) -> Result<(), EditError> {
+        let id = self.change_part(stmt, Part::Type(ty), ty.text())?;
+        let declarators = self.body().declarations().declarators(id).iter();
+        let bindings: Vec<Binding> = declarators.map(|d| d.binding).collect();
+        for binding in bindings {
+            if let Binding::Register(decl) = binding
+                && let Some(decl) = self.body_mut().reg_decls_mut().get_mut(decl)
+            {
+                decl.ty = TypeName::Known(ty);
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the alignment of a declaration, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if the statement is not a declaration, [`EditError::Spelling`] unless `align` is a power of two
+    /// below 2³⁰.
+    pub fn set_alignment(&mut self, stmt: StmtId, align: u32) -> Result<(), EditError> {
+        self.change_part(stmt, Part::Align(align), &align.to_string())?;
+        Ok(())
+    }
+
+    /// Replaces an element of an initializer by a [`constant`](Self::constant). Declarators and elements count from 0, elements
+    /// through all braces.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoPart`] if there is no such element, [`EditError::Spelling`] if the text is not a constant.
+    pub fn set_element(
+        &mut self,
+        stmt: StmtId,
+        declarator: usize,
+        element: usize,
+        constant: &str,
+    ) -> Result<(), EditError> {
+        let value = self.constant(constant)?;
+        let part = Part::Element {
+            declarator,
+            element,
+            value,
+        };
+        self.change_part(stmt, part, constant)?;
+        Ok(())
+    }
+
+    fn change_part(&mut self, stmt: StmtId, part: Part, text: &str) -> Result<DeclId, EditError> {
+        let Statement::Decl(id) = self.statement(stmt)? else {
+            let wanted = "declaration";
+            return Err(EditError::Kind { wanted });
+        };
+        let span = self.body().source_span(stmt);
+        let patch = find(self.module, span, part).map(|w| w.patch(text));
+        let body = self.body_mut();
+        let slot = element_slot(body.declarations(), body.pool(), id, part)?;
+        set(body.declarations_mut(), id, part, slot)?;
+        if let (Some(slot), Part::Element { value, .. }) = (slot, part) {
+            RawBody::pool_mut(body).set_slot(slot, value);
+        }
+        match patch {
+            Some((span, text)) => {
+                let text = NewText::Text(self.intern(&text));
+                self.edits().patch(stmt, Patch { span, text });
+            }
+            None => self.edits().rewrite(stmt),
+        }
+        Ok(id)
+    }
+}
+
+impl ModuleEditor<'_> {
+    /// Changes the type of a variable of the module.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if the item is not a declaration.
+    pub fn set_type(&mut self, item: ItemId, ty: ScalarType) -> Result<(), EditError> {
+        self.change_part(item, Part::Type(ty), ty.text())
+    }
+
+    /// Changes the alignment of a variable of the module, in bytes.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Editor::set_alignment`].
+    pub fn set_alignment(&mut self, item: ItemId, align: u32) -> Result<(), EditError> {
+        self.change_part(item, Part::Align(align), &align.to_string())
+    }
+
+    /// Replaces an element of an initializer: see [`Editor::set_element`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`Editor::set_element`].
+    pub fn set_element(
+        &mut self,
+        item: ItemId,
+        declarator: usize,
+        element: usize,
+        constant: &str,
+    ) -> Result<(), EditError> {
+        let value = self.constant(constant)?;
+        let part = Part::Element {
+            declarator,
+            element,
+            value,
+        };
+        self.change_part(item, part, constant)
+    }
+
+    fn change_part(&mut self, item: ItemId, part: Part, text: &str) -> Result<(), EditError> {
+        let Some(Item::Decl(id)) = self.module.item(item) else {
+            let wanted = "declaration";
+            return Err(EditError::Kind { wanted });
+        };
+        let patch = find(self.module, self.module.span(item), part).map(|w| w.patch(text));
+        let slot = element_slot(self.module.declarations(), self.module.pool(), id, part)?;
+        set(self.module.declarations_mut(), id, part, slot)?;
+        if let (Some(slot), Part::Element { value, .. }) = (slot, part) {
+            self.module.pool_mut().set_slot(slot, value);
+        }
+        match patch {
+            Some((span, text)) => {
+                let text = NewText::Text(self.intern(&text));
+                self.edits().patch(item, Patch { span, text });
+            }
+            None => self.edits().rewrite(item),
+        }
+        let declarators = self.module.declarations().declarators(id).iter();
+        let symbol = |b: Binding| match b {
+            Binding::Symbol(s) => Some(s),
+            _ => None,
+        };
+        let changed: Vec<SymbolId> = declarators.filter_map(|d| symbol(d.binding)).collect();
+        for symbol in changed {
+            self.symbol_changed(symbol);
+        }
+        Ok(())
+    }
+}
+
+/// Where an element is stored.
+fn element_slot(
+    tables: &Declarations,
+    pool: &OperandPool,
+    id: DeclId,
+    part: Part,
+) -> Result<Option<OperandSlot>, EditError> {
+    let Part::Element {
+        declarator,
+        element,
+        ..
+    } = part
+    else {
+        return Ok(None);
+    };
+    let missing = || EditError::NoPart(alloc::format!("element {element}"));
+    let range = tables.decls.get(id).ok_or(EditError::NoStatement)?;
+    let range = range.declarators;
+    let at = (declarator < range.len as usize).then_some(range.start + declarator as u32);
+    let at = at.ok_or_else(missing)?;
+    let init = range.of(&tables.declarators).get(declarator);
+    let init = init.map(|d| d.init).filter(|i| *i != Operand::Absent);
+    // Braces are lists of elements; an element is taken as a whole.
+    let mut walk = pool.walk_operand(OperandSlot::Initializer(at), init.ok_or_else(missing)?);
+    let mut index = 0;
+    loop {
+        let (slot, operand) = walk.peek().ok_or_else(missing)?;
+        if let Operand::Vector(_) = operand {
+            walk.next();
+            continue;
+        }
+        if index == element {
+            return Ok(Some(slot));
+        }
+        index += 1;
+        walk.next_whole();
+    }
+}
+
+/// Changes the record of a declaration; an element that is part of an operand is stored in the pool.
+fn set(
+    tables: &mut Declarations,
+    id: DeclId,
+    part: Part,
+    slot: Option<OperandSlot>,
+) -> Result<(), EditError> {
+    let decl = tables.decls.get_mut(id).ok_or(EditError::NoStatement)?;
+    match part {
+        Part::Type(ty) => decl.ty = TypeName::Known(ty),
+        Part::Align(n) if n.is_power_of_two() && n < 1 << 30 => {
+            decl.align = Operand::Small(n as i32);
+        }
+        Part::Align(n) => {
+            let text = n.to_string();
+            let wanted = "alignment";
+            return Err(EditError::Spelling { wanted, text });
+        }
+        Part::Element { value, .. } => {
+            if let Some(OperandSlot::Initializer(at)) = slot
+                && let Some(declarator) = tables.declarators.get_mut(at as usize)
+            {
+                declarator.init = value;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Where a part is in the source; `None` where that is uncertain.
+fn find(module: &Module, span: Span, part: Part) -> Option<Written> {
+    let text = span.of(module.source());
+    let tokens: Vec<Token> = Lexer::fragment(text)
+        .filter(|t| !t.kind.is_trivia())
+        .collect();
+    let first_name = tokens.iter().position(|t| t.kind == TokenKind::Ident)?;
+    let ty = first_name.checked_sub(1)?;
+    if tokens.get(ty)?.kind != TokenKind::DotWord {
+        return None;
+    }
+    let written = match part {
+        Part::Type(_) => Written::Replace(tokens.get(ty)?.span),
+        Part::Align(_) => find_alignment(text, &tokens, ty)?,
+        Part::Element {
+            declarator,
+            element,
+            ..
+        } => {
+            let equals = find_initializer(text, &tokens, first_name, declarator)?;
+            Written::Replace(find_element(text, tokens.get(equals + 1..)?, element)?)
+        }
+    };
+    Some(match written {
+        Written::Replace(found) => Written::Replace(found.shifted(span.start)),
+        Written::Insert(at) => Written::Insert(at + span.start),
+    })
+}
+
+/// The number after `.align`, or the place before the type (token `ty`) and its vector length.
+fn find_alignment(text: &[u8], tokens: &[Token], ty: usize) -> Option<Written> {
+    let word = |i: usize| tokens.get(i).map(|t| t.span.of(text)).unwrap_or_default();
+    let align = Directive::Align.text().as_bytes();
+    match (0..ty).find(|&i| word(i) == align) {
+        Some(i) if tokens.get(i + 1)?.kind == TokenKind::Integer => {
+            Some(Written::Replace(tokens.get(i + 1)?.span))
+        }
+        Some(_) => None,
+        None => {
+            let before = ty.checked_sub(1);
+            let vector = before.filter(|&i| matches!(word(i), b".v2" | b".v4" | b".v8"));
+            Some(Written::Insert(
+                tokens.get(vector.unwrap_or(ty))?.span.start,
+            ))
+        }
+    }
+}
+
+/// The token `=` of a declarator, which count from token `first`.
+fn find_initializer(
+    text: &[u8],
+    tokens: &[Token],
+    first: usize,
+    declarator: usize,
+) -> Option<usize> {
+    let (mut current, mut depth) = (0, 0usize);
+    for (i, token) in tokens.iter().enumerate().skip(first) {
+        match token.span.of(text) {
+            b"=" if current == declarator && depth == 0 => return Some(i),
+            b"(" | b"{" | b"[" | b"<" => depth += 1,
+            b")" | b"}" | b"]" | b">" => depth = depth.checked_sub(1)?,
+            b"," if depth == 0 => current += 1,
+            _ => {}
+        }
+        if current > declarator {
+            return None;
+        }
+    }
+    None
+}
+
+/// An element of the initializer that these tokens begin with, unless a comment is inside it.
+fn find_element(text: &[u8], tokens: &[Token], element: usize) -> Option<Span> {
+    let (mut index, mut parens) = (0, 0usize);
+    let mut current: Option<Span> = None;
+    for token in tokens {
+        match token.span.of(text) {
+            b"(" => parens += 1,
+            b")" => parens = parens.checked_sub(1)?,
+            b"{" if parens == 0 => continue,
+            b"," | b"}" | b";" if parens == 0 => {
+                if let Some(found) = current.take() {
+                    if index == element {
+                        let mut inside = Lexer::fragment(found.of(text));
+                        let no_comment =
+                            |k: TokenKind| !k.is_trivia() || k == TokenKind::Whitespace;
+                        return inside.all(|t| no_comment(t.kind)).then_some(found);
+                    }
+                    index += 1;
+                }
+                continue;
+            }
+            _ => {}
+        }
+        current = Some(current.map_or(token.span, |c| c.join(token.span)));
+    }
+    None
+}

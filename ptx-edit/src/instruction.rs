@@ -1,0 +1,242 @@
+//! Edits inside an instruction or a directive of a body.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::raw::{RawBody, RawEdits};
+use ptx_ir::{
+    EntityId, GuardSense, Inst, InstId, NameId, Operand, OperandSlot, RegId, SigId, Statement,
+    StmtId,
+};
+use ptx_isa::Modifier;
+
+use crate::operand_grammar::check_arguments;
+use crate::{EditError, Editor};
+
+impl Editor<'_> {
+    /// Replaces operand `index` of an instruction, its guard not counted.
+    pub fn set_operand(
+        &mut self,
+        stmt: StmtId,
+        index: usize,
+        new: Operand,
+    ) -> Result<(), EditError> {
+        let (_, inst) = self.instruction(stmt)?;
+        if index >= inst.operands().len() {
+            return Err(EditError::NoPart(alloc::format!("operand {index}")));
+        }
+        self.check_operand_visible(stmt, new)?;
+        match index {
+            0 => self.are_operands(inst.sig, &[new])?,
+            _ => self.are_operands(inst.sig, &[Operand::Sink, new])?,
+        }
+        let spans = self.inst_spans(stmt, inst);
+        let at = inst.operands().at(index as u32);
+        let pool = self.pool_mut();
+        // The new operand may be a part of the old one.
+        let copy = pool.extend(&[new]);
+        pool.deep_copy(copy);
+        let new = pool.get(copy.at(0));
+        pool.set(copy.at(0), Operand::Absent);
+        let old = pool.walk_operand(OperandSlot::Pool(at), pool.get(at));
+        let slots: Vec<OperandSlot> = old.map(|(slot, _)| slot).collect();
+        for slot in slots {
+            pool.set_slot(slot, Operand::Absent);
+        }
+        pool.set(at, new);
+        self.patch_operand(stmt, spans.as_ref(), index, (0, None));
+        Ok(())
+    }
+
+    /// Gives a directive of the body another argument: see [`DirectiveStmt`](ptx_ir::DirectiveStmt).
+    pub fn set_argument(
+        &mut self,
+        stmt: StmtId,
+        index: usize,
+        new: Operand,
+    ) -> Result<(), EditError> {
+        let wanted = "directive";
+        let Statement::Directive(id) = self.statement(stmt)? else {
+            return Err(EditError::Kind { wanted });
+        };
+        let directive = *self
+            .body()
+            .directives()
+            .get(id)
+            .ok_or(EditError::NoStatement)?;
+        if index >= directive.args.len() {
+            return Err(EditError::NoPart(alloc::format!("argument {index}")));
+        }
+        let mut args = self.body().pool().slice(directive.args).to_vec();
+        args.splice(index..=index, [new]);
+        let pool = self.body().pool();
+        check_arguments(self.module, pool, directive.directive, &args)?;
+        self.check_operand_visible(stmt, new)?;
+        self.pool_mut().set(directive.args.at(index as u32), new);
+        match self.word_of(new) {
+            Some(text) => self.patch_argument(stmt, index, args.len(), text),
+            None => self.edits().rewrite(stmt),
+        }
+        Ok(())
+    }
+
+    /// Gives an instruction other operands.
+    pub fn set_operands(&mut self, stmt: StmtId, new: &[Operand]) -> Result<(), EditError> {
+        let (id, inst) = self.instruction(stmt)?;
+        self.are_operands(inst.sig, new)?;
+        for &operand in new {
+            self.check_operand_visible(stmt, operand)?;
+        }
+        let guard = inst.guard();
+        let predicate = guard.map(|g| self.body().pool().get(g.predicate));
+        let negated = guard.is_some_and(|g| g.negated);
+        let old = self.body().pool().slice(inst.operands()).to_vec();
+        let spans = self.inst_spans(stmt, inst);
+        let changed: Vec<usize> = (0..new.len())
+            .filter(|&i| old.get(i) != new.get(i))
+            .collect();
+        self.write(id, inst, predicate, negated, new);
+        let lengths = (old.len(), new.len());
+        self.patch_operands(stmt, spans.as_ref(), &changed, lengths);
+        Ok(())
+    }
+
+    /// Gives an instruction a guard, `@p` or `@!p`, or takes it away.
+    pub fn set_guard(
+        &mut self,
+        stmt: StmtId,
+        guard: Option<(RegId, bool)>,
+    ) -> Result<(), EditError> {
+        let (id, inst) = self.instruction(stmt)?;
+        let predicate = guard.map(|(register, _)| Operand::Reg(register));
+        if let Some(predicate) = predicate {
+            self.check_operand_visible(stmt, predicate)?;
+        }
+        let operands = self.body().pool().slice(inst.operands()).to_vec();
+        let negated = guard.is_some_and(|(_, negated)| negated);
+        let spans = self.inst_spans(stmt, inst);
+        self.write(id, inst, predicate, negated, &operands);
+        self.patch_guard(stmt, spans.as_ref(), guard.is_some());
+        Ok(())
+    }
+
+    /// Gives an instruction new operands and a new guard, without a record of the edit.
+    fn write(
+        &mut self,
+        id: InstId,
+        old: Inst,
+        predicate: Option<Operand>,
+        negated: bool,
+        operands: &[Operand],
+    ) {
+        let all: Vec<Operand> = predicate
+            .into_iter()
+            .chain(operands.iter().copied())
+            .collect();
+        let pool = self.pool_mut();
+        let range = pool.extend(&all);
+        pool.deep_copy(range);
+        self.clear_operands(Statement::Inst(id));
+        let sense = predicate.map(|_| GuardSense::negated_if(negated));
+        self.body_mut().insts_mut()[id] = Inst::new(old.sig, range, sense);
+    }
+
+    /// Gives an instruction another mnemonic: `add.sat.s32`. Refused where its operands could not be written behind that one, as those of
+    /// a call.
+    pub fn set_mnemonic(&mut self, stmt: StmtId, mnemonic: &str) -> Result<(), EditError> {
+        self.instruction(stmt)?;
+        let sig = self.mnemonic(mnemonic)?;
+        self.set_signature(stmt, sig)
+    }
+
+    /// The same with a mnemonic of the module.
+    pub fn set_signature(&mut self, stmt: StmtId, sig: SigId) -> Result<(), EditError> {
+        let (id, inst) = self.instruction(stmt)?;
+        if sig.index() >= self.module.signatures().len() {
+            return Err(EditError::UnknownId);
+        }
+        self.are_operands(sig, self.body().pool().slice(inst.operands()))?;
+        let spans = self.inst_spans(stmt, inst);
+        self.body_mut().insts_mut()[id].sig = sig;
+        self.patch_mnemonic(stmt, spans.as_ref(), sig);
+        Ok(())
+    }
+
+    /// Replaces the first modifier `old` of an instruction, a type or a state space for example, or takes it away.
+    pub fn set_modifier(
+        &mut self,
+        stmt: StmtId,
+        old: Modifier,
+        new: Option<Modifier>,
+    ) -> Result<(), EditError> {
+        let (_, inst) = self.instruction(stmt)?;
+        let signature = self.module.signature(inst.sig);
+        let word = signature.words().iter().find(|w| w.modifier == Some(old));
+        let word = word.ok_or_else(|| EditError::NoPart(String::from(old.text())))?;
+        let text = signature.text();
+        let (start, end) = (word.start as usize, word.end as usize);
+        let text = [
+            text.get(..start).unwrap_or_default(),
+            new.map_or("", |m| m.text()),
+            text.get(end..).unwrap_or_default(),
+        ]
+        .concat();
+        self.set_mnemonic(stmt, &text)
+    }
+
+    /// Adds a modifier to an instruction; printing puts it where the manual has it.
+    pub fn add_modifier(&mut self, stmt: StmtId, new: Modifier) -> Result<(), EditError> {
+        let (_, inst) = self.instruction(stmt)?;
+        let text = self.module.signature(inst.sig).text();
+        let text = [text, new.text()].concat();
+        self.set_mnemonic(stmt, &text)
+    }
+
+    /// Puts a register in the place of another one, wherever an instruction mentions it; says how often it did.
+    pub fn replace_register(
+        &mut self,
+        stmt: StmtId,
+        old: RegId,
+        new: RegId,
+    ) -> Result<usize, EditError> {
+        let (id, inst) = self.instruction(stmt)?;
+        self.check_operand_visible(stmt, Operand::Reg(new))?;
+        let spans = self.inst_spans(stmt, inst);
+        let operands = self.body().pool().slice(inst.operands()).to_vec();
+        let tokens: Vec<_> = operands
+            .into_iter()
+            .enumerate()
+            .map(|operand| self.register_tokens(stmt, spans.as_ref(), operand, old))
+            .collect();
+        let body = self.body();
+        let guard = inst.guard().map(|g| body.pool().get(g.predicate));
+        let walk = body.walk(Statement::Inst(id));
+        let uses = walk.filter(|(_, operand)| *operand == Operand::Reg(old));
+        let slots: Vec<OperandSlot> = uses.map(|(slot, _)| slot).collect();
+        let count = slots.len();
+        for slot in slots {
+            self.pool_mut().set_slot(slot, Operand::Reg(new));
+        }
+        for (index, parts) in tokens.into_iter().enumerate() {
+            for part in parts {
+                self.patch_operand(stmt, spans.as_ref(), index, part);
+            }
+        }
+        if guard == Some(Operand::Reg(old)) {
+            self.patch_guard(stmt, spans.as_ref(), true);
+        }
+        Ok(count)
+    }
+
+    /// The text of an operand that is one token.
+    fn word_of(&mut self, operand: Operand) -> Option<NameId> {
+        let body = self.body();
+        match operand {
+            Operand::Small(n) => Some(self.intern(&alloc::format!("{n}"))),
+            Operand::Imm(id) => Some(body.pool().immediate(id)?.text),
+            Operand::Str(name) | Operand::Name(name) | Operand::Section(name) => Some(name),
+            Operand::Label(id) => Some(body.labels().get(id)?.name),
+            _ => None,
+        }
+    }
+}

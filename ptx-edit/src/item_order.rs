@@ -1,0 +1,137 @@
+//! Moving the items of a module.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::raw::RawEdits;
+use ptx_ir::{FuncId, Item, ItemId, Module, Operand, Statement, SymbolId};
+
+use crate::items::{check_item, check_place_after, declared_by, is_header};
+use crate::{EditError, ModuleEditor};
+
+impl ModuleEditor<'_> {
+    /// Moves an item, with its comments, after another one. What it declares stays before everything that uses it, and it
+    /// stays after what it uses. Linear in the module.
+    ///
+    /// ```
+    /// use ptx_edit::EditModule as _;
+    /// let text = b".version 8.0 .target sm_80\n// the first\n.entry a() { ret; }\n.entry b() { ret; }\n";
+    /// let mut module = ptx_parse::parse(text).module;
+    /// let items: Vec<_> = module.items().map(|(id, _)| id).collect();
+    /// if let [.., a, b] = items[..] {
+    ///     module.editor().move_item(a, b)?;
+    /// }
+    /// let now = String::from_utf8(ptx_print::verbatim(&module))?;
+    /// assert!(now.ends_with("\n.entry b() { ret; }\n// the first\n.entry a() { ret; }\n"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Immovable`] for the header, debug sections, opaque items, and functions that declare others inside;
+    /// [`EditError::Hidden`] if a name would be used before it is declared.
+    pub fn move_item(&mut self, id: ItemId, at: ItemId) -> Result<(), EditError> {
+        let item = check_item(self.module, id)?;
+        if id == at {
+            return Ok(());
+        }
+        let immovable = match item {
+            Item::Section(_) | Item::Opaque(_) => true,
+            Item::Function(f) => !inner_functions(self.module, f).is_empty(),
+            other => is_header(self.module, other),
+        };
+        if immovable {
+            return Err(EditError::Immovable);
+        }
+        check_place_after(self.module, at)?;
+        // Of several declarations of one name, which comes first matters.
+        let declared = declared_by(self.module, item);
+        let declares = |module: &Module| -> Vec<ItemId> {
+            let is_it = |i: Item| declared_by(module, i).iter().any(|s| declared.contains(s));
+            let all = module.items().filter(|(_, i)| is_it(*i));
+            all.map(|(id, _)| id).collect()
+        };
+        let before = declares(self.module);
+        let position = self.edits().position(id);
+        self.edits().insert_after(id, Some(at));
+        let visible = match declares(self.module) == before {
+            true => check_declared_before_use(self.module, item),
+            false => Err(EditError::Immovable),
+        };
+        if let Err(e) = visible {
+            self.edits().restore(id, position);
+            return Err(e);
+        }
+        self.directives_changed();
+        Ok(())
+    }
+}
+
+/// The functions that are declared inside another one.
+fn inner_functions(module: &Module, function: FuncId) -> Vec<FuncId> {
+    let statements = module.body(function).into_iter();
+    let statements = statements.flat_map(|b| b.statements());
+    let inner = statements.filter_map(|(_, s)| match s {
+        Statement::Function(f) => Some(f),
+        _ => None,
+    });
+    inner.collect()
+}
+
+/// Checks that everything which an item declares or uses is declared before it is used.
+fn check_declared_before_use(module: &Module, moved: Item) -> Result<(), EditError> {
+    let mut unseen: BTreeSet<SymbolId> = declared_by(module, moved).into_iter().collect();
+    each_use(module, moved, |s| {
+        unseen.insert(s);
+    });
+    for (_, item) in module.items() {
+        for symbol in declared_by(module, item) {
+            unseen.remove(&symbol);
+        }
+        if unseen.is_empty() {
+            break;
+        }
+        if let Item::Function(f) = item {
+            for inner in inner_functions(module, f) {
+                let symbol = module.functions().get(inner).and_then(|f| f.symbol);
+                symbol.map(|s| unseen.remove(&s));
+            }
+        }
+        let mut early = None;
+        each_use(module, item, |s| early = early.or(unseen.get(&s).copied()));
+        if let Some(symbol) = early.and_then(|s| module.symbols().get(s)) {
+            return Err(EditError::Hidden(String::from(module.name(symbol.name))));
+        }
+    }
+    Ok(())
+}
+
+/// Calls a function with every symbol that an item uses.
+fn each_use(module: &Module, item: Item, mut see: impl FnMut(SymbolId)) {
+    let mut operand = |operand: Operand| {
+        if let Operand::Symbol(symbol) = operand {
+            see(symbol);
+        }
+    };
+    match item {
+        Item::Decl(id) => {
+            let walk = module.declarations().walk(id, module.pool());
+            walk.operands().for_each(&mut operand);
+        }
+        Item::Directive(id) => {
+            if let Some(directive) = module.directives().get(id) {
+                let walk = module.pool().walk(directive.args);
+                walk.operands().for_each(&mut operand);
+            }
+        }
+        Item::Function(id) => {
+            if let Some(body) = module.body(id) {
+                for (_, statement) in body.statements() {
+                    body.walk(statement).operands().for_each(&mut operand);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,189 @@
+//! Which names a statement can use: what is visible at its place.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::raw;
+use ptx_ir::{Body, DeclId, LabelId, NameId, Operand, ScopeId, Statement, StmtId};
+
+use crate::{EditError, Editor};
+
+impl Editor<'_> {
+    fn hidden(&self, name: NameId) -> EditError {
+        EditError::Hidden(String::from(self.module.name(name)))
+    }
+
+    /// Checks that everything a statement uses is visible at a place.
+    pub(crate) fn check_operands_visible(
+        &self,
+        key: u64,
+        statement: Statement,
+    ) -> Result<(), EditError> {
+        let mut operands = self.body().walk(statement).operands();
+        operands.try_for_each(|operand| self.check_visible(key, operand))
+    }
+
+    /// Checks that an operand with all its parts is visible at a statement.
+    pub(crate) fn check_operand_visible(
+        &mut self,
+        stmt: StmtId,
+        operand: Operand,
+    ) -> Result<(), EditError> {
+        let mut parts = Vec::new();
+        self.body().pool().parts(operand, &mut parts);
+        self.look_up_symbols_of(&parts);
+        let key = raw::stmt_key(self.body(), stmt);
+        let mut parts = parts.into_iter();
+        parts.try_for_each(|part| self.check_visible(key, part))
+    }
+
+    /// Checks that the name of one operand is visible at a place.
+    pub(crate) fn check_visible(&self, key: u64, operand: Operand) -> Result<(), EditError> {
+        let body = self.body();
+        let (name, scope, decl) = match operand {
+            Operand::Symbol(symbol) => return self.check_symbol_visible(key, symbol),
+            Operand::Reg(id) => {
+                let register = body.registers().get(id).ok_or(EditError::UnknownId)?;
+                let decl = body.reg_decls().get(register.decl);
+                let decl = decl.ok_or(EditError::UnknownId)?;
+                (decl.name, decl.scope, decl.stmt)
+            }
+            Operand::Var(id) => {
+                let var = body.vars().get(id).ok_or(EditError::UnknownId)?;
+                (var.name, var.scope, var.stmt)
+            }
+            // A label may be placed after its use, also by a later edit.
+            Operand::Label(id) => {
+                let label = body.labels().get(id).ok_or(EditError::UnknownId)?;
+                (label.name, label.scope, None)
+            }
+            _ => return Ok(()),
+        };
+        let here = raw::scope_of_key(body, key);
+        let declared = decl.is_none_or(|d| {
+            matches!(body.statement(d), Some(Statement::Decl(_))) && raw::stmt_key(body, d) < key
+        });
+        if !declared || !body.is_in_scope(here, scope) || is_shadowed(body, name, scope, here) {
+            return Err(self.hidden(name));
+        }
+        Ok(())
+    }
+
+    /// Checks that a label which is used already is visible to its uses if it is placed here.
+    pub(crate) fn check_label_scope(
+        &self,
+        statement: Statement,
+        key: u64,
+    ) -> Result<(), EditError> {
+        let body = self.body();
+        let Statement::Label(id) = statement else {
+            return Ok(());
+        };
+        let scope = raw::scope_of_key(body, key);
+        if scope == ScopeId::new(0) {
+            return Ok(());
+        }
+        let outside = |s: StmtId, o: Operand| {
+            o == Operand::Label(id) && !body.is_in_scope(body.scope_around(s), scope)
+        };
+        match self.first_use(outside) {
+            Some(_) => Err(EditError::Hidden(self.label_name(id))),
+            None => Ok(()),
+        }
+    }
+
+    fn label_name(&self, id: LabelId) -> String {
+        let name = self.body().labels().get(id).map(|l| l.name);
+        name.map_or(String::new(), |n| String::from(self.module.name(n)))
+    }
+
+    /// Checks that a declaration which moves to a place finds no other declaration of its names in that scope.
+    pub(crate) fn check_new_in_scope(
+        &self,
+        key: u64,
+        statement: Statement,
+    ) -> Result<(), EditError> {
+        let body = self.body();
+        let scope = raw::scope_of_key(body, key);
+        let names = self.declared_names(statement);
+        let exists = |stmt: Option<StmtId>| match stmt.and_then(|s| body.statement(s)) {
+            Some(s) => s != statement && matches!(s, Statement::Decl(_) | Statement::Label(_)),
+            None => stmt.is_none(),
+        };
+        let registers = body.reg_decls().values();
+        let registers = registers.map(|d| (d.name, d.scope, d.stmt));
+        let vars = body.vars().values().map(|v| (v.name, v.scope, v.stmt));
+        let labels = body.labels().values();
+        let labels = labels.map(|l| (l.name, l.scope, Some(l.stmt)));
+        let mut all = registers.chain(vars).chain(labels);
+        match all.find(|(name, s, stmt)| *s == scope && names.contains(name) && exists(*stmt)) {
+            Some((name, ..)) => Err(EditError::Taken(String::from(self.module.name(name)))),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether other declarations make the meaning of a name depend on their order: one of them is a range, and the other
+    /// declares a member of it as a plain name.
+    pub(crate) fn is_ambiguous(&self, name: NameId) -> bool {
+        let (module, body) = (&*self.module, self.body());
+        let text = module.name(name);
+        let member = |range: NameId, plain: NameId| {
+            let rest = module.name(plain).strip_prefix(module.name(range));
+            rest.is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let registers = body.reg_decls().values();
+        let registers = registers.map(|d| (d.name, d.count.is_some()));
+        let vars = body.vars().values().map(|v| (v.name, v.number.is_some()));
+        let numbered = text.ends_with(|c: char| c.is_ascii_digit());
+        let mut range = false;
+        for (other, is_range) in registers.clone().chain(vars.clone()) {
+            range |= is_range && other == name;
+            if is_range && numbered && member(other, name) {
+                return true;
+            }
+        }
+        range
+            && registers
+                .chain(vars)
+                .any(|(o, is_range)| !is_range && member(name, o))
+    }
+}
+
+/// The name of what an operand refers to, without a number.
+pub(crate) fn name_of(body: &Body, operand: Operand) -> Option<NameId> {
+    match operand {
+        Operand::Reg(id) => Some(body.reg_decls().get(body.registers().get(id)?.decl)?.name),
+        Operand::Var(id) => Some(body.vars().get(id)?.name),
+        Operand::Label(id) => Some(body.labels().get(id)?.name),
+        _ => None,
+    }
+}
+
+/// The declaration of the register or variable that an operand refers to.
+pub(crate) fn declaration_of(body: &Body, operand: Operand) -> Option<DeclId> {
+    let stmt = match operand {
+        Operand::Reg(id) => body.reg_decls().get(body.registers().get(id)?.decl)?.stmt,
+        Operand::Var(id) => body.vars().get(id)?.stmt,
+        _ => None,
+    };
+    match body.statement(stmt?) {
+        Some(Statement::Decl(id)) => Some(id),
+        _ => None,
+    }
+}
+
+/// Whether a scope between `outer` and `inner` declares the name again.
+fn is_shadowed(body: &Body, name: NameId, outer: ScopeId, inner: ScopeId) -> bool {
+    if outer == inner {
+        return false;
+    }
+    let between =
+        |s: ScopeId| s != outer && body.is_in_scope(s, outer) && body.is_in_scope(inner, s);
+    let registers = body.reg_decls().values().map(|d| (d.name, d.scope));
+    let vars = body.vars().values().map(|v| (v.name, v.scope));
+    let labels = body.labels().values().map(|l| (l.name, l.scope));
+    registers
+        .chain(vars)
+        .chain(labels)
+        .any(|(n, s)| n == name && between(s))
+}

@@ -1,0 +1,263 @@
+//! The record of edits that printing needs: the order of statements, and which of them differ from the source.
+//!
+//! The operations are those of the crate `ptx-edit`.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use crate::entity::EntityId;
+use crate::statement_order::StatementOrder;
+use crate::{FuncId, Module, NameId, ScopeId, Span, SymbolId};
+
+/// How the text of a statement differs from its source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// It was removed.
+    Removed(RemovedComments),
+    /// It is printed from its record.
+    Rewritten,
+    /// These parts are replaced, in the order of the source; all other bytes are unchanged.
+    Patched(Vec<Patch>),
+}
+
+/// Which comments are removed together with a statement or an item.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum RemovedComments {
+    /// None: also those between its tokens stay.
+    None,
+    /// Those between its tokens, as in the body of a function.
+    Inside,
+    /// Those as well that [belong to it](crate::trivia_map): above it and on its last line.
+    All,
+}
+
+/// A part of the source with another text.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Patch {
+    /// What is replaced, from the start of the source.
+    pub span: Span,
+    /// By what.
+    pub text: NewText,
+}
+
+impl Patch {
+    /// Whether the text is printed from the record, so that later edits of the record need no further patch.
+    pub fn is_from_record(&self) -> bool {
+        !matches!(self.text, NewText::Text(_))
+    }
+}
+
+/// What a part of the source is replaced by. All but [`Text`](Self::Text) are parts of the instruction as it is now.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum NewText {
+    /// This text.
+    Text(NameId),
+    /// The guard with a space after it; nothing if there is none.
+    Guard,
+    /// The predicate of the guard, with its `!`.
+    Predicate,
+    /// An operand or a part of one.
+    Operand {
+        /// Its index.
+        operand: u32,
+        /// Which of its [parts](crate::OperandPool::parts); 0 is all of it.
+        part: u32,
+    },
+    /// All operands from this index on, each after a separator.
+    OperandsFrom(u32),
+}
+
+/// The edits of the statements of a body, or of the items of a module.
+#[derive(Clone, Debug)]
+pub struct Edits<K> {
+    pub(crate) order: StatementOrder<K>,
+    changes: BTreeMap<u32, Change>,
+    pub(crate) revision: u32,
+    /// The scopes of a body in the order of their `{`, once an edit placed one; before that, ids are in this order.
+    pub(crate) scopes: Vec<ScopeId>,
+}
+
+impl<K: EntityId> Edits<K> {
+    pub(crate) fn new(read: usize) -> Self {
+        Self {
+            order: StatementOrder::new(read as u32),
+            changes: BTreeMap::new(),
+            revision: 0,
+            scopes: Vec::new(),
+        }
+    }
+
+    /// Whether a statement was parsed from the source, not created by an edit.
+    pub fn was_read(&self, id: K) -> bool {
+        self.order.was_read(id)
+    }
+
+    /// How the text of a parsed statement differs from its source; `None` where it does not.
+    pub fn change(&self, id: K) -> Option<&Change> {
+        self.changes.get(&(id.index() as u32))
+    }
+
+    /// The first statement, removed ones included.
+    pub fn first(&self) -> Option<K> {
+        self.order.next_after(0)
+    }
+
+    /// The statement after another one, removed ones included.
+    pub fn next(&self, id: K) -> Option<K> {
+        self.order.next_after(self.order.key(id))
+    }
+
+    /// The statement before another one, removed ones included.
+    pub fn previous(&self, id: K) -> Option<K> {
+        self.order.prev_before(self.order.key(id))
+    }
+
+    /// Whether the order is no longer that of the ids.
+    #[inline]
+    pub(crate) fn changes_order(&self) -> bool {
+        !self.order.is_plain()
+    }
+
+    pub(crate) fn key(&self, id: K) -> u64 {
+        self.order.key(id)
+    }
+
+    pub(crate) fn next_after(&self, key: u64) -> Option<K> {
+        self.order.next_after(key)
+    }
+
+    pub(crate) fn prev_before(&self, key: u64) -> Option<K> {
+        self.order.prev_before(key)
+    }
+
+    /// The last statement of the sequence from `id` on in which nothing differs from the source. `id` itself was parsed and did
+    /// not change.
+    pub fn unchanged_run(&self, id: K) -> K {
+        if self.order.is_placed(id) {
+            return id;
+        }
+        let run = self.order.unchanged_run(id);
+        let index = id.index() as u32;
+        let changed = self.changes.range(index + 1..).next();
+        let end = changed.map_or(run, |(&i, _)| run.min(i - 1));
+        K::from_index(end as usize)
+    }
+
+    /// The patches of a statement.
+    pub(crate) fn patches(&self, id: K) -> Option<&[Patch]> {
+        match self.change(id)? {
+            Change::Patched(patches) => Some(patches),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn rewrite(&mut self, id: K) {
+        if self.was_read(id) {
+            self.changes.insert(id.index() as u32, Change::Rewritten);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: K, comments: RemovedComments) {
+        let change = Change::Removed(comments);
+        self.changes.insert(id.index() as u32, change);
+    }
+
+    /// Drops patches of a statement.
+    pub(crate) fn retain_patches(&mut self, id: K, keep: impl FnMut(&Patch) -> bool) {
+        if let Some(Change::Patched(patches)) = self.changes.get_mut(&(id.index() as u32)) {
+            patches.retain(keep);
+        }
+    }
+
+    /// Adds a patch, unless the statement is printed from its record.
+    pub(crate) fn patch(&mut self, id: K, patch: Patch) {
+        if !self.was_read(id) {
+            return;
+        }
+        let change = self.changes.entry(id.index() as u32);
+        let Change::Patched(patches) = change.or_insert(Change::Patched(Vec::new())) else {
+            return;
+        };
+        let new = patch.span;
+        let hides = |p: &Patch| match (p.is_from_record(), patch.is_from_record()) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => p.span.len() > new.len(),
+        };
+        if patches.iter().any(|p| p.span.overlaps(new) && hides(p)) {
+            // What it replaces was replaced before.
+            return;
+        }
+        let rank = |p: &Patch| (p.span, p.is_from_record());
+        patches.retain(|p| !p.span.overlaps(new) && rank(p) != rank(&patch));
+        let at = patches.partition_point(|p| rank(p) < rank(&patch));
+        patches.insert(at, patch);
+    }
+}
+
+/// What edits changed, for consumers that keep results: functions whose body or header differs, and symbols whose
+/// declaration differs.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Changed {
+    /// The functions.
+    pub functions: Vec<FuncId>,
+    /// The symbols.
+    pub symbols: Vec<SymbolId>,
+    /// Whether directives of the module were added or removed, which may concern every function.
+    pub directives: bool,
+}
+
+impl Module {
+    /// A number that increases with every edit; 0 for a module that was not edited.
+    pub fn revision(&self) -> u32 {
+        self.revision
+    }
+
+    /// What was edited since the module had this [revision](Self::revision).
+    pub fn changed_since(&self, revision: u32) -> Changed {
+        let newer = |body: &crate::Body| body.revision() > revision;
+        let functions = self.definitions().filter(|(_, _, b)| newer(b));
+        let symbols = self.symbol_revisions.iter();
+        Changed {
+            directives: self.directive_revision > revision,
+            functions: functions.map(|(id, ..)| id).collect(),
+            symbols: symbols
+                .filter(|(_, r)| **r > revision)
+                .map(|(&s, _)| s)
+                .collect(),
+        }
+    }
+
+    /// The edits of the items; `None` where there are none.
+    pub fn edits(&self) -> Option<&Edits<crate::ItemId>> {
+        self.edits.as_deref()
+    }
+
+    /// The source under a span, with the patches of a change applied.
+    pub fn patched_text(&self, span: Span, change: Option<&Change>) -> Cow<'_, [u8]> {
+        let source = self.source();
+        let Some(Change::Patched(patches)) = change else {
+            return Cow::Borrowed(span.of(source));
+        };
+        let mut text = Vec::with_capacity(span.len() + 16);
+        let mut at = span.start;
+        let inside = |p: &&Patch| p.span.start >= span.start && p.span.end <= span.end;
+        for patch in patches.iter().filter(inside) {
+            text.extend_from_slice(Span::new(at, patch.span.start).of(source));
+            if let NewText::Text(new) = patch.text {
+                text.extend_from_slice(self.name_bytes(new));
+            }
+            at = patch.span.end;
+        }
+        text.extend_from_slice(Span::new(at, span.end).of(source));
+        Cow::Owned(text)
+    }
+
+    /// Whether the module was edited: its text is not its source.
+    pub fn is_edited(&self) -> bool {
+        self.revision > 0
+    }
+}

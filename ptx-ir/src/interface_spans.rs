@@ -1,0 +1,141 @@
+//! Where the parts of a function's header are in the source.
+
+use alloc::vec::Vec;
+
+use ptx_isa::Directive;
+
+use crate::lex::{Lexer, Token, TokenKind};
+use crate::{FuncId, Item, Module, Span, Statement};
+
+/// The spans of the parts of a header as it was parsed, from the start of the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct InterfaceSpans {
+    /// The name of the function.
+    pub name: Span,
+    /// The results.
+    pub results: Option<ListSpans>,
+    /// The parameters.
+    pub params: Option<ListSpans>,
+}
+
+/// The spans of a list of parameters or results.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ListSpans {
+    /// From `(` to `)`.
+    pub list: Span,
+    /// Each parameter, from its state space to its name or dimensions.
+    pub elements: Vec<Span>,
+}
+
+impl ListSpans {
+    /// The list at the start of a text, which counts from `base` in the source.
+    #[must_use]
+    pub fn read(text: &[u8], base: u32) -> Option<Self> {
+        let tokens: Vec<Token> = Lexer::fragment(text)
+            .filter(|t| !t.kind.is_trivia())
+            .collect();
+        let mut list = list_at(text, &tokens, 0)?.0;
+        list.list = list.list.shifted(base);
+        for element in &mut list.elements {
+            *element = element.shifted(base);
+        }
+        Some(list)
+    }
+}
+
+/// The list whose `(` is token `open`, and the index of the token after its `)`.
+fn list_at(text: &[u8], tokens: &[Token], open: usize) -> Option<(ListSpans, usize)> {
+    let first = tokens.get(open).filter(|t| t.span.of(text) == b"(")?;
+    let mut elements = Vec::new();
+    let mut current: Option<Span> = None;
+    let mut depth = 0usize;
+    for (i, token) in tokens.iter().enumerate().skip(open + 1) {
+        match token.span.of(text) {
+            b")" if depth == 0 => {
+                elements.extend(current);
+                let list = first.span.join(token.span);
+                return Some((ListSpans { list, elements }, i + 1));
+            }
+            b"," if depth == 0 => {
+                elements.extend(current.take());
+                continue;
+            }
+            b"(" | b"[" | b"{" => depth += 1,
+            b")" | b"]" | b"}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        current = Some(current.map_or(token.span, |c| c.join(token.span)));
+    }
+    None
+}
+
+impl Module {
+    /// Where the parts of the header of a function are in the source: of its item, or of the statement that declares it inside
+    /// another function. `None` if an edit created the function or its header could not be parsed. Linear in the module.
+    ///
+    /// ```
+    /// let text = b".version 8.0\n.target sm_80\n.func (.reg .b32 r) f(.reg .b32 a, .reg .b32 b) { ret; }\n";
+    /// let module = ptx_parse::parse(text).module;
+    /// let f = module.function("f").unwrap();
+    /// let spans = module.interface_spans(f).unwrap();
+    /// assert_eq!(spans.name.of(text), b"f");
+    /// assert_eq!(spans.params.unwrap().elements[1].of(text), b".reg .b32 b");
+    /// ```
+    #[must_use]
+    pub fn interface_spans(&self, function: FuncId) -> Option<InterfaceSpans> {
+        let record = self.functions().get(function).filter(|f| !f.raw_header)?;
+        let mut items = self.items();
+        let mut span = match items.find(|(_, i)| *i == Item::Function(function)) {
+            Some((item, _)) => self.span(item),
+            None => self.definitions().find_map(|(_, _, body)| {
+                let is_it = |s: Statement| s == Statement::Function(function);
+                let stmt = body.statements().find(|(_, s)| is_it(*s))?.0;
+                Some(body.source_span(stmt))
+            })?,
+        };
+        if let Some(body) = record.body.and_then(|b| self.bodies().get(b)) {
+            span.end = body.base();
+        }
+        header_spans(span.of(self.source()), span.start)
+    }
+}
+
+fn header_spans(text: &[u8], base: u32) -> Option<InterfaceSpans> {
+    let tokens: Vec<Token> = Lexer::fragment(text)
+        .filter(|t| !t.kind.is_trivia())
+        .collect();
+    let mut results = None;
+    let mut attribute = false;
+    let mut i = 0;
+    loop {
+        let token = tokens.get(i)?;
+        match token.span.of(text) {
+            b"(" => {
+                let (list, next) = list_at(text, &tokens, i)?;
+                if !attribute {
+                    results = Some(list);
+                }
+                i = next;
+                continue;
+            }
+            word => attribute = Directive::from_text(word) == Some(Directive::Attribute),
+        }
+        if token.kind == TokenKind::Ident {
+            break;
+        }
+        i += 1;
+    }
+    let name = tokens.get(i)?.span;
+    let params = list_at(text, &tokens, i + 1).map(|(list, _)| list);
+    let shift = |list: ListSpans| ListSpans {
+        list: list.list.shifted(base),
+        elements: list.elements.iter().map(|s| s.shifted(base)).collect(),
+    };
+    Some(InterfaceSpans {
+        name: name.shifted(base),
+        results: results.map(shift),
+        params: params.map(shift),
+    })
+}

@@ -1,0 +1,125 @@
+//! From places of an old text to places of a new one, and back.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// A stretch that both texts have.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+struct Piece {
+    old: u32,
+    new: u32,
+    len: u32,
+}
+
+/// Which bytes of an old text became which of a new one. Made while printing; steps are put together with
+/// [`then`](Self::then). Asking costs the logarithm of the number of pieces.
+///
+/// ```
+/// let mut map = ptx_ir::OffsetMap::new();
+/// map.push(0, 0, 10);  // ten bytes stay,
+/// map.push(15, 12, 5); // five are replaced by two, and five stay
+/// assert_eq!(map.to_new(16), Some(13));
+/// assert_eq!(map.to_new(12), None);
+/// assert_eq!(map.to_old(13), Some(16));
+/// ```
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct OffsetMap {
+    /// In the order of the new text.
+    pieces: Vec<Piece>,
+    /// The same in the order of the old one; empty where that is the same order.
+    by_old: BTreeMap<u32, Piece>,
+}
+
+impl OffsetMap {
+    /// A map of nothing.
+    pub const fn new() -> Self {
+        Self {
+            pieces: Vec::new(),
+            by_old: BTreeMap::new(),
+        }
+    }
+
+    /// The map of a text of `len` bytes that did not change.
+    pub fn identity(len: u32) -> Self {
+        let mut map = Self::new();
+        map.push(0, 0, len);
+        map
+    }
+
+    /// Adds a stretch of `len` bytes, at `old` in the old text and at `new` in the new one. Stretches come in the order of
+    /// the new text and do not overlap in either; one that overlaps what is there is left out.
+    pub fn push(&mut self, old: u32, new: u32, len: u32) {
+        if len == 0 || self.pieces.last().is_some_and(|p| p.new + p.len > new) {
+            return;
+        }
+        let piece = Piece { old, new, len };
+        if let Some(last) = self.pieces.last_mut()
+            && self.by_old.is_empty()
+        {
+            if last.old + last.len == old && last.new + last.len == new {
+                last.len += len;
+                return;
+            }
+            if old < last.old + last.len {
+                self.by_old = self.pieces.iter().map(|p| (p.old, *p)).collect();
+            }
+        }
+        if !self.by_old.is_empty() {
+            let before = self.by_old.range(..old + len).next_back();
+            if before.is_some_and(|(_, p)| p.old + p.len > old) {
+                return;
+            }
+            self.by_old.insert(old, piece);
+        }
+        self.pieces.push(piece);
+    }
+
+    /// Where a byte of the old text stands in the new one; `None` if it is gone.
+    pub fn to_new(&self, old: u32) -> Option<u32> {
+        let piece = if self.by_old.is_empty() {
+            let at = self.pieces.partition_point(|p| p.old <= old);
+            self.pieces.get(at.checked_sub(1)?)?
+        } else {
+            self.by_old.range(..=old).next_back()?.1
+        };
+        (old - piece.old < piece.len).then(|| piece.new + (old - piece.old))
+    }
+
+    /// Where a byte of the new text stood in the old one; `None` if an edit wrote it.
+    pub fn to_old(&self, new: u32) -> Option<u32> {
+        let at = self
+            .pieces
+            .partition_point(|p| p.new <= new)
+            .checked_sub(1)?;
+        let piece = self.pieces.get(at)?;
+        (new - piece.new < piece.len).then(|| piece.old + (new - piece.new))
+    }
+
+    /// This step and then another one, whose old text is the new text of this.
+    pub fn then(&self, second: &Self) -> Self {
+        let mut both = Self::new();
+        for piece in &second.pieces {
+            let (mut at, end) = (piece.old, piece.old + piece.len);
+            let first = self.pieces.partition_point(|p| p.new + p.len <= at);
+            for p in self.pieces.get(first..).unwrap_or_default() {
+                if p.new >= end {
+                    break;
+                }
+                let start = at.max(p.new);
+                let stop = end.min(p.new + p.len);
+                both.push(
+                    p.old + (start - p.new),
+                    piece.new + (start - piece.old),
+                    stop - start,
+                );
+                at = stop;
+            }
+        }
+        both
+    }
+
+    /// The stretches that stay, in the order of the new text: where they stood, where they stand, how long they are.
+    pub fn pieces(&self) -> impl ExactSizeIterator<Item = (u32, u32, u32)> + '_ {
+        self.pieces.iter().map(|p| (p.old, p.new, p.len))
+    }
+}

@@ -1,0 +1,303 @@
+//! The walk over operands: which operands a statement has, parts of others included, and where each is stored.
+
+use alloc::vec::Vec;
+
+use crate::body::{Body, Statement};
+use crate::operand::{Operand, OperandPool, OperandRange};
+use crate::{AddrId, DeclId, Declarations, ListId, OperandRef};
+
+/// The parts that an operand is composed of.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum OperandParts {
+    /// It has none.
+    Leaf,
+    /// Base and offset of an address.
+    Address(AddrId),
+    /// The elements of a list.
+    List(ListId),
+    /// One operand at this place of the pool.
+    One(OperandRef),
+    /// Two operands, at this place of the pool and the next.
+    Two(OperandRef),
+}
+
+impl Operand {
+    /// The parts that this operand is composed of.
+    #[inline]
+    #[must_use]
+    pub const fn parts(self) -> OperandParts {
+        match self {
+            Self::Address(id) => OperandParts::Address(id),
+            Self::Vector(id) | Self::List(id) | Self::Bracket(id) => OperandParts::List(id),
+            Self::Pair(at)
+            | Self::Masked(at)
+            | Self::Difference(at)
+            | Self::Field(at)
+            | Self::Range(at) => OperandParts::Two(at),
+            Self::Not(at) | Self::Neg(at) | Self::Generic(at) | Self::Lane(_, at) => {
+                OperandParts::One(at)
+            }
+            _ => OperandParts::Leaf,
+        }
+    }
+
+    /// The same kind of operand composed of other parts; unchanged if it has no parts of that kind.
+    #[must_use]
+    pub const fn with_parts(self, parts: OperandParts) -> Self {
+        match (self, parts) {
+            (Self::Address(_), OperandParts::Address(id)) => Self::Address(id),
+            (Self::Vector(_), OperandParts::List(id)) => Self::Vector(id),
+            (Self::List(_), OperandParts::List(id)) => Self::List(id),
+            (Self::Bracket(_), OperandParts::List(id)) => Self::Bracket(id),
+            (Self::Pair(_), OperandParts::Two(at)) => Self::Pair(at),
+            (Self::Masked(_), OperandParts::Two(at)) => Self::Masked(at),
+            (Self::Difference(_), OperandParts::Two(at)) => Self::Difference(at),
+            (Self::Field(_), OperandParts::Two(at)) => Self::Field(at),
+            (Self::Range(_), OperandParts::Two(at)) => Self::Range(at),
+            (Self::Not(_), OperandParts::One(at)) => Self::Not(at),
+            (Self::Neg(_), OperandParts::One(at)) => Self::Neg(at),
+            (Self::Generic(_), OperandParts::One(at)) => Self::Generic(at),
+            (Self::Lane(selector, _), OperandParts::One(at)) => Self::Lane(selector, at),
+            (other, _) => other,
+        }
+    }
+}
+
+/// Where an operand is stored.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum OperandSlot {
+    /// In the pool.
+    Pool(OperandRef),
+    /// The base of an address.
+    Base(AddrId),
+    /// The offset of an address.
+    Offset(AddrId),
+    /// The initializer of the declarator with this index.
+    Initializer(u32),
+}
+
+/// Iterates over operands, each before its parts, in the order in which they are written. Made by
+/// [`Body::walk`], [`OperandPool::walk`] and [`Declarations::walk`].
+#[derive(Clone, Debug)]
+pub struct OperandWalk<'p> {
+    pool: &'p OperandPool,
+    worklist: Vec<(OperandSlot, Operand)>,
+}
+
+impl<'p> OperandWalk<'p> {
+    fn new(pool: &'p OperandPool) -> Self {
+        Self {
+            pool,
+            worklist: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, at: OperandRef) {
+        self.worklist
+            .push((OperandSlot::Pool(at), self.pool.get(at)));
+    }
+
+    fn push_range(&mut self, range: OperandRange) {
+        for i in (0..range.len() as u32).rev() {
+            self.push(range.at(i));
+        }
+    }
+
+    /// The operands without the places where they are stored.
+    pub fn operands(self) -> impl Iterator<Item = Operand> + 'p {
+        self.map(|(_, operand)| operand)
+    }
+
+    /// The next operand, without a step.
+    #[must_use]
+    pub fn peek(&self) -> Option<(OperandSlot, Operand)> {
+        self.worklist.last().copied()
+    }
+
+    /// The next operand; its parts are skipped.
+    pub fn next_whole(&mut self) -> Option<(OperandSlot, Operand)> {
+        self.worklist.pop()
+    }
+}
+
+impl Iterator for OperandWalk<'_> {
+    type Item = (OperandSlot, Operand);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (slot, operand) = self.worklist.pop()?;
+        match operand.parts() {
+            OperandParts::Leaf => {}
+            OperandParts::Address(id) => {
+                if let Some(address) = self.pool.address(id) {
+                    let offset = (OperandSlot::Offset(id), address.offset);
+                    let base = (OperandSlot::Base(id), address.base);
+                    self.worklist.extend([offset, base]);
+                }
+            }
+            OperandParts::List(id) => {
+                if let Some(&range) = self.pool.lists.get(id) {
+                    self.push_range(range);
+                }
+            }
+            OperandParts::Two(at) => {
+                self.push(OperandRef::new(at.as_u32().saturating_add(1)));
+                self.push(at);
+            }
+            OperandParts::One(at) => self.push(at),
+        }
+        Some((slot, operand))
+    }
+}
+
+impl Declarations {
+    /// Walks the initializers of a declaration, whose parts are in `pool`. All its other operands are numbers.
+    #[must_use]
+    pub fn walk<'p>(&self, id: DeclId, pool: &'p OperandPool) -> OperandWalk<'p> {
+        let mut walk = OperandWalk::new(pool);
+        let declarators = self.decls.get(id).map(|d| d.declarators);
+        let range = declarators.unwrap_or_default();
+        let all = (range.start..).zip(range.of(&self.declarators));
+        walk.worklist
+            .extend(all.map(|(i, d)| (OperandSlot::Initializer(i), d.init)));
+        walk
+    }
+}
+
+impl Body {
+    /// Walks the operands of a statement: of a guarded instruction the predicate first; of a declaration its initializers.
+    /// The names that a statement declares are not operands.
+    ///
+    /// ```
+    /// # use ptx_ir::{Operand, Statement};
+    /// # let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b64 %rd<3>; ld.b64 %rd1, [%rd2+8]; }";
+    /// # let module = ptx_parse::parse_str(text).module;
+    /// # let (_, _, body) = module.definitions().next().unwrap();
+    /// let operands = body.statements().flat_map(|(_, s)| body.walk(s).operands());
+    /// let registers = operands.filter(|o| matches!(o, Operand::Reg(_)));
+    /// assert_eq!(registers.count(), 2);
+    /// ```
+    #[must_use]
+    pub fn walk(&self, statement: Statement) -> OperandWalk<'_> {
+        let mut walk = OperandWalk::new(&self.pool);
+        match statement {
+            Statement::Inst(id) => {
+                if let Some(inst) = self.insts.get(id) {
+                    walk.push_range(inst.operands());
+                    if let Some(guard) = inst.guard() {
+                        walk.push(guard.predicate);
+                    }
+                }
+            }
+            Statement::Directive(id) => {
+                let args = self.directives.get(id).map(|d| d.args);
+                walk.push_range(args.unwrap_or_default());
+            }
+            Statement::Opaque(id) => {
+                let mentions = self.opaques.get(id).map(|o| o.mentions);
+                walk.push_range(mentions.unwrap_or_default());
+            }
+            Statement::Decl(id) => return self.declarations.walk(id, &self.pool),
+            _ => {}
+        }
+        walk
+    }
+
+    /// Appends the operands of a statement, as [`walk`](Self::walk) gives them.
+    pub fn mentions(&self, statement: Statement, found: &mut Vec<Operand>) {
+        found.extend(self.walk(statement).operands());
+    }
+}
+
+impl OperandPool {
+    /// Walks operands of this pool.
+    #[must_use]
+    pub fn walk(&self, range: OperandRange) -> OperandWalk<'_> {
+        let mut walk = OperandWalk::new(self);
+        walk.push_range(range);
+        walk
+    }
+
+    /// Walks one operand, which need not be stored in this pool, and its parts, which are.
+    #[must_use]
+    pub fn walk_operand(&self, slot: OperandSlot, operand: Operand) -> OperandWalk<'_> {
+        let mut walk = OperandWalk::new(self);
+        walk.worklist.push((slot, operand));
+        walk
+    }
+
+    /// Appends an operand of this pool, then its parts, those of parts included, in the order in which they are written.
+    pub fn parts(&self, operand: Operand, found: &mut Vec<Operand>) {
+        let slot = OperandSlot::Pool(OperandRef::new(u32::MAX));
+        found.extend(self.walk_operand(slot, operand).operands());
+    }
+
+    /// The operand that is stored at a place; [`Operand::Absent`] for an initializer, which no pool stores.
+    #[must_use]
+    pub fn at_slot(&self, slot: OperandSlot) -> Operand {
+        let address = |id| self.address(id);
+        match slot {
+            OperandSlot::Pool(at) => self.get(at),
+            OperandSlot::Base(id) => address(id).map_or(Operand::Absent, |a| a.base),
+            OperandSlot::Offset(id) => address(id).map_or(Operand::Absent, |a| a.offset),
+            OperandSlot::Initializer(_) => Operand::Absent,
+        }
+    }
+
+    /// Replaces the operand that is stored at a place; nothing for an initializer.
+    pub fn set_slot(&mut self, slot: OperandSlot, new: Operand) {
+        match slot {
+            OperandSlot::Pool(at) => self.set(at, new),
+            OperandSlot::Base(id) => {
+                if let Some(address) = self.addresses.get_mut(id) {
+                    address.base = new;
+                }
+            }
+            OperandSlot::Offset(id) => {
+                if let Some(address) = self.addresses.get_mut(id) {
+                    address.offset = new;
+                }
+            }
+            OperandSlot::Initializer(_) => {}
+        }
+    }
+
+    /// Copies the parts of these operands, so that they share none with others.
+    pub fn deep_copy(&mut self, range: OperandRange) {
+        let slots = |range: OperandRange| {
+            (0..range.len() as u32).map(move |i| OperandSlot::Pool(range.at(i)))
+        };
+        let mut worklist: Vec<OperandSlot> = slots(range).collect();
+        while let Some(slot) = worklist.pop() {
+            let operand = self.at_slot(slot);
+            let parts = match operand.parts() {
+                OperandParts::Leaf => continue,
+                OperandParts::Address(id) => {
+                    let Some(address) = self.address(id).copied() else {
+                        continue;
+                    };
+                    let id = self.add_address(address);
+                    worklist.extend([OperandSlot::Base(id), OperandSlot::Offset(id)]);
+                    OperandParts::Address(id)
+                }
+                OperandParts::List(id) => {
+                    let elements = self.list(id).to_vec();
+                    let range = self.extend(&elements);
+                    worklist.extend(slots(range));
+                    OperandParts::List(self.lists.push(range))
+                }
+                OperandParts::One(at) => {
+                    let copy = self.extend(&[self.get(at)]);
+                    worklist.extend(slots(copy));
+                    OperandParts::One(copy.at(0))
+                }
+                OperandParts::Two(at) => {
+                    let (first, second) = self.pair(at);
+                    let copy = self.extend(&[first, second]);
+                    worklist.extend(slots(copy));
+                    OperandParts::Two(copy.at(0))
+                }
+            };
+            self.set_slot(slot, operand.with_parts(parts));
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The order of the statements of a body, and the scopes around them.
+
+use crate::body::{Body, Scope};
+use crate::edit_log::Edits;
+use crate::entity::EntityId;
+use crate::{ScopeId, StmtId};
+
+impl Body {
+    /// The [revision](crate::Module::revision) of the module at the last edit of this body; 0 if it was not edited.
+    #[must_use]
+    pub fn revision(&self) -> u32 {
+        self.edits.as_ref().map_or(0, |e| e.revision)
+    }
+
+    /// What was edited; `None` where nothing was.
+    #[must_use]
+    pub fn edits(&self) -> Option<&Edits<StmtId>> {
+        self.edits.as_deref()
+    }
+
+    /// The edits, if they changed the order of the statements.
+    #[inline]
+    pub(crate) fn placed(&self) -> Option<&Edits<StmtId>> {
+        self.edits.as_deref().filter(|e| e.changes_order())
+    }
+
+    /// The statement after another one.
+    #[must_use]
+    pub fn after(&self, stmt: StmtId) -> Option<StmtId> {
+        let end = StmtId::new(u32::MAX);
+        self.range(stmt, end)
+            .map(|(id, _)| id)
+            .find(|&id| id != stmt)
+    }
+
+    /// The statement before another one.
+    #[must_use]
+    pub fn before(&self, stmt: StmtId) -> Option<StmtId> {
+        let first = match self.placed() {
+            Some(edits) => edits.first()?,
+            None => StmtId::new(0),
+        };
+        Some(self.range(first, stmt).next_back()?.0)
+    }
+
+    /// Whether a statement comes before another one.
+    #[must_use]
+    pub fn precedes(&self, a: StmtId, b: StmtId) -> bool {
+        match self.placed() {
+            None => a < b,
+            Some(edits) => edits.key(a) < edits.key(b),
+        }
+    }
+
+    /// Statements are in the order of their keys.
+    pub(crate) fn key(&self, stmt: StmtId) -> u64 {
+        match self.placed() {
+            Some(edits) => edits.key(stmt),
+            None => Edits::<StmtId>::new(0).key(stmt),
+        }
+    }
+
+    /// The innermost scope around a statement. A `{` is in the scope around its own, a `}` in its own.
+    #[must_use]
+    pub fn scope_around(&self, stmt: StmtId) -> ScopeId {
+        self.scope_of_key(self.key(stmt))
+    }
+
+    pub(crate) fn scope_of_key(&self, key: u64) -> ScopeId {
+        let opened = self.scopes_before(key);
+        let mut scope = match self.placed().filter(|e| !e.scopes.is_empty()) {
+            Some(edits) if opened > 0 => {
+                let last = edits.scopes.get(opened - 1).copied();
+                last.unwrap_or(ScopeId::from_index(0))
+            }
+            _ => ScopeId::from_index(opened),
+        };
+        while let Some(inner) = self.scope(scope)
+            && inner.close.is_some_and(|close| self.key(close) < key)
+        {
+            scope = inner.parent;
+        }
+        scope
+    }
+
+    /// How many inner scopes begin before a place.
+    fn scopes_before(&self, key: u64) -> usize {
+        let begins = |s: &Scope| self.key(s.open) < key;
+        match self.placed().filter(|e| !e.scopes.is_empty()) {
+            Some(edits) => edits
+                .scopes
+                .partition_point(|&s| self.scope(s).is_some_and(begins)),
+            // Braces stay where they were parsed, in order.
+            None => self.inner_scopes.partition_point(begins),
+        }
+    }
+
+    /// Adds a scope that an edit placed.
+    pub(crate) fn add_scope(&mut self, scope: Scope) {
+        let at = self.scopes_before(self.key(scope.open));
+        let read = self.inner_scopes.len();
+        self.inner_scopes.push(scope);
+        if let Some(edits) = self.edits.as_deref_mut() {
+            if edits.scopes.is_empty() {
+                edits.scopes = (1..=read).map(ScopeId::from_index).collect();
+            }
+            let at = at.min(edits.scopes.len());
+            edits.scopes.insert(at, ScopeId::from_index(read + 1));
+        }
+    }
+
+    /// Whether scope `inner` is `outer` or inside it.
+    #[must_use]
+    pub fn is_in_scope(&self, mut inner: ScopeId, outer: ScopeId) -> bool {
+        while inner != outer {
+            match self.scope(inner) {
+                Some(scope) => inner = scope.parent,
+                None => return false,
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,289 @@
+//! The order of statements after edits: that of their ids, except for those that an edit placed.
+//!
+//! Every statement has a *key*, and the order is that of the keys. The key of a parsed statement follows from its id and
+//! is not stored; only a statement that an edit placed has an entry. The cost of an edit is therefore logarithmic in the
+//! number of edits and does not depend on the size of the body.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use crate::entity::EntityId;
+
+/// The distance between the keys of successive parsed statements.
+const SPACING: u64 = 1 << 32;
+
+/// The distance at which a statement is placed after another one, if the next key is far enough.
+const STEP: u64 = 1 << 16;
+
+/// Where a statement or an item is.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Position<K> {
+    /// Where it was parsed.
+    AsParsed,
+    /// Placed before all others.
+    First,
+    /// Placed after this one.
+    After(K),
+}
+
+/// The order of the statements of a body, or of the items of a module.
+#[derive(Clone, Debug)]
+pub(crate) struct StatementOrder<K> {
+    /// The number of parsed statements; their order is that of their ids unless they were placed.
+    read: u32,
+    /// The keys of those that were placed.
+    keys: BTreeMap<u32, u64>,
+    /// The same by their keys.
+    placed: BTreeMap<u64, u32>,
+    id: PhantomData<K>,
+}
+
+impl<K: EntityId> StatementOrder<K> {
+    pub(crate) const fn new(read: u32) -> Self {
+        Self {
+            read,
+            keys: BTreeMap::new(),
+            placed: BTreeMap::new(),
+            id: PhantomData,
+        }
+    }
+
+    /// Whether a statement was parsed, not created by an edit.
+    pub(crate) fn was_read(&self, id: K) -> bool {
+        (id.index() as u64) < u64::from(self.read)
+    }
+
+    /// Whether an edit placed a statement.
+    pub(crate) fn is_placed(&self, id: K) -> bool {
+        self.keys.contains_key(&(id.index() as u32))
+    }
+
+    /// Where a statement is, to [restore](Self::restore) it there.
+    pub(crate) fn position(&self, id: K) -> Position<K> {
+        match self.is_placed(id) {
+            false => Position::AsParsed,
+            true => match self.prev_before(self.key(id)) {
+                Some(before) => Position::After(before),
+                None => Position::First,
+            },
+        }
+    }
+
+    /// Puts a statement back to its [position](Self::position). Keys may have changed since then, the order may not.
+    pub(crate) fn restore(&mut self, id: K, position: Position<K>) {
+        match position {
+            Position::AsParsed => self.forget(id),
+            Position::First => self.insert_after(id, None),
+            Position::After(before) => self.insert_after(id, Some(before)),
+        }
+    }
+
+    /// Whether the order is that of the ids.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The key of a statement; all keys are greater than 0.
+    pub(crate) fn key(&self, id: K) -> u64 {
+        let index = id.index() as u32;
+        let placed = self.keys.get(&index).copied();
+        placed.unwrap_or((u64::from(index) + 1).saturating_mul(SPACING))
+    }
+
+    /// The first statement with a greater key.
+    pub(crate) fn next_after(&self, key: u64) -> Option<K> {
+        let placed = self.placed.range(key.saturating_add(1)..).next();
+        let mut index = (key / SPACING) as u32;
+        while self.keys.contains_key(&index) {
+            index += 1;
+        }
+        let in_place = (index < self.read).then_some(index);
+        let at = |i: u32| (u64::from(i) + 1) * SPACING;
+        let index = match (in_place, placed) {
+            (Some(i), Some((&k, &p))) => Some(if k < at(i) { p } else { i }),
+            (Some(i), None) => Some(i),
+            (None, Some((_, &p))) => Some(p),
+            (None, None) => None,
+        };
+        index.map(|i| K::from_index(i as usize))
+    }
+
+    /// The last statement with a smaller key.
+    pub(crate) fn prev_before(&self, key: u64) -> Option<K> {
+        let placed = self.placed.range(..key).next_back();
+        // The key of index `i` is `(i + 1) * SPACING`.
+        let mut end = (key.saturating_sub(1) / SPACING).min(u64::from(self.read)) as u32;
+        while end > 0 && self.keys.contains_key(&(end - 1)) {
+            end -= 1;
+        }
+        let in_place = end.checked_sub(1);
+        let at = |i: u32| (u64::from(i) + 1) * SPACING;
+        let index = match (in_place, placed) {
+            (Some(i), Some((&k, &p))) => Some(if k > at(i) { p } else { i }),
+            (Some(i), None) => Some(i),
+            (None, Some((_, &p))) => Some(p),
+            (None, None) => None,
+        };
+        index.map(|i| K::from_index(i as usize))
+    }
+
+    /// The last statement of the sequence from `id` on that is where it was parsed.
+    pub(crate) fn unchanged_run(&self, id: K) -> u32 {
+        let index = id.index() as u32;
+        let next = self.placed.range(self.key(id)..).next();
+        let before = next.map_or(self.read, |(&k, _)| (k / SPACING) as u32);
+        let moved = self.keys.range(index..self.read.max(index)).next();
+        before
+            .min(moved.map_or(self.read, |(&i, _)| i))
+            .max(index + 1)
+            - 1
+    }
+
+    /// Places a statement after another one, or before the first; it may have been elsewhere.
+    pub(crate) fn insert_after(&mut self, id: K, before: Option<K>) {
+        self.forget(id);
+        let mut low = before.map_or(0, |b| self.key(b));
+        let mut high = self.bound(low);
+        if high - low < 2 {
+            self.renumber(low);
+            low = before.map_or(0, |b| self.key(b));
+            high = self.bound(low);
+        }
+        let key = low + STEP.min((high - low) / 2);
+        let index = id.index() as u32;
+        self.keys.insert(index, key);
+        self.placed.insert(key, index);
+    }
+
+    /// The key that follows `key`; the key of a parsed statement that was moved is not used again.
+    fn bound(&self, key: u64) -> u64 {
+        let natural = (key / SPACING + 1) * SPACING;
+        let placed = self.placed.range(key + 1..natural).next();
+        placed.map_or(natural, |(&k, _)| k)
+    }
+
+    fn forget(&mut self, id: K) {
+        let index = id.index() as u32;
+        if let Some(key) = self.keys.remove(&index) {
+            self.placed.remove(&key);
+        }
+    }
+
+    /// Renumbers the statements placed between the same two parsed ones as `key`, at equal distances.
+    #[cold]
+    fn renumber(&mut self, key: u64) {
+        let first = key / SPACING * SPACING;
+        let all: Vec<(u64, u32)> = self
+            .placed
+            .range(first + 1..first + SPACING)
+            .map(|(&k, &i)| (k, i))
+            .collect();
+        let step = (SPACING / (all.len() as u64 + 2)).max(1);
+        for (k, _) in &all {
+            self.placed.remove(k);
+        }
+        for ((_, i), n) in all.into_iter().zip(1..) {
+            let key = first + n * step;
+            self.keys.insert(i, key);
+            self.placed.insert(key, i);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StmtId;
+
+    fn ids(order: &StatementOrder<StmtId>) -> Vec<u32> {
+        let mut key = 0;
+        let mut all = Vec::new();
+        while let Some(id) = order.next_after(key) {
+            key = order.key(id);
+            all.push(id.as_u32());
+        }
+        all
+    }
+
+    /// Against a plain vector, by definition.
+    #[test]
+    fn agrees_with_a_plain_list() {
+        let mut order = StatementOrder::<StmtId>::new(20);
+        let mut list: Vec<u32> = (0..20).collect();
+        let mut state = 1u64;
+        let mut random = |below: usize| {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (state >> 33) as usize % below
+        };
+        for round in 0..3000u32 {
+            let fresh = 20 + round;
+            let id = if random(3) > 0 {
+                fresh
+            } else {
+                list[random(list.len())]
+            };
+            // There and back.
+            if let Some(&other) = list.get(random(list.len() * 2)).filter(|o| **o != id)
+                && list.contains(&id)
+            {
+                let position = order.position(StmtId::new(id));
+                order.insert_after(StmtId::new(id), Some(StmtId::new(other)));
+                order.restore(StmtId::new(id), position);
+            }
+            list.retain(|&i| i != id);
+            // Often at one place, so that keys have to be renumbered.
+            let at = if random(2) == 0 {
+                7.min(list.len())
+            } else {
+                random(list.len() + 1)
+            };
+            let before = at.checked_sub(1).map(|i| StmtId::new(list[i]));
+            order.insert_after(StmtId::new(id), before);
+            list.insert(at, id);
+        }
+        assert_eq!(ids(&order), list);
+        let mut backward = Vec::new();
+        let mut key = u64::MAX;
+        while let Some(id) = order.prev_before(key) {
+            key = order.key(id);
+            backward.push(id.as_u32());
+        }
+        backward.reverse();
+        assert_eq!(backward, list);
+        for pair in list.windows(2) {
+            let [a, b] = [pair[0], pair[1]].map(|i| order.key(StmtId::new(i)));
+            assert!(a < b);
+        }
+        // Unchanged runs: the same as walking step by step.
+        let mut at = 0;
+        while at < list.len() {
+            let id = StmtId::new(list[at]);
+            let mut end = at;
+            if order.was_read(id) && !order.is_placed(id) {
+                while list.get(end + 1) == Some(&(list[end] + 1))
+                    && order.was_read(StmtId::new(list[end + 1]))
+                    && !order.is_placed(StmtId::new(list[end + 1]))
+                {
+                    end += 1;
+                }
+                assert_eq!(order.unchanged_run(id), list[end]);
+            }
+            at = end + 1;
+        }
+    }
+
+    #[test]
+    fn many_statements_at_one_position() {
+        let mut order = StatementOrder::<StmtId>::new(2);
+        for id in 2..3000 {
+            order.insert_after(StmtId::new(id), Some(StmtId::new(0)));
+        }
+        let mut want: Vec<u32> = (2..3000).rev().collect();
+        want.insert(0, 0);
+        want.push(1);
+        assert_eq!(ids(&order), want);
+    }
+}

@@ -1,0 +1,252 @@
+//! Which whitespace and comments belong to which statement or item.
+//!
+//! The text up to and including the first newline after a statement belongs to it (*trailing*); the rest of the gap up to
+//! the next statement belongs to that one (*leading*). Without a newline the whole gap is trailing. The part of the leading
+//! text that directly precedes a statement, after the last empty line, is *attached*: comments there are about the
+//! statement, comments above an empty line are not.
+
+use crate::lex::{Lexer, TokenKind};
+use crate::{Body, EntityId, Module, Span, StmtSpan};
+
+/// The text of the parsed statements of a body, or of the items of a module.
+#[derive(Copy, Clone, Debug)]
+pub struct TriviaMap<'m> {
+    source: &'m [u8],
+    spans: &'m [StmtSpan],
+    /// What the spans count from.
+    base: u32,
+    /// Where the text before the first statement begins, after `{`.
+    start: u32,
+    /// Where the text after the last statement ends, before `}`.
+    end: u32,
+    /// The number of parsed statements.
+    parsed: usize,
+}
+
+/// A statement or an item with the text that belongs to it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Extent {
+    /// The text before it.
+    pub leading: Span,
+    /// Where the [attached](self) part of the leading text begins.
+    pub attached: u32,
+    /// Its tokens.
+    pub statement: Span,
+    /// The text after it.
+    pub trailing: Span,
+    /// Whether there are comments between its tokens.
+    pub has_comments: bool,
+}
+
+impl Extent {
+    /// The statement with all text that belongs to it.
+    #[must_use]
+    pub fn whole(&self) -> Span {
+        Span::new(self.leading.start, self.trailing.end)
+    }
+
+    /// What is removed together with the statement: it, the attached text and the text after it.
+    #[must_use]
+    pub fn removal(&self) -> Span {
+        Span::new(self.attached, self.trailing.end)
+    }
+
+    /// The statement with its comments, without whitespace around them.
+    #[must_use]
+    pub fn with_comments(&self, source: &[u8]) -> Span {
+        let before = Span::new(self.attached, self.statement.start).of(source);
+        let after = self.trailing.of(source);
+        let blanks = before.len() - before.trim_ascii_start().len();
+        Span::new(
+            self.attached + blanks as u32,
+            self.statement.end + after.trim_ascii_end().len() as u32,
+        )
+    }
+}
+
+impl<'m> TriviaMap<'m> {
+    /// The map of the items of a module.
+    #[must_use]
+    pub fn of_module(module: &'m Module) -> Self {
+        let spans = module.item_spans();
+        let created = |i: &usize| module.edits().is_some_and(|e| !e.was_read(id(*i)));
+        let created = (0..spans.len()).rev().take_while(created).count();
+        Self {
+            source: module.source(),
+            spans,
+            base: 0,
+            start: 0,
+            end: module.source().len() as u32,
+            parsed: spans.len() - created,
+        }
+    }
+
+    /// The map of the statements of a body.
+    #[must_use]
+    pub fn of_body(module: &'m Module, body: &'m Body) -> Self {
+        let spans = body.stmt_spans();
+        let created = |i: &usize| body.edits().is_some_and(|e| !e.was_read(id(*i)));
+        let created = (0..spans.len()).rev().take_while(created).count();
+        Self {
+            source: module.source(),
+            spans,
+            base: body.base(),
+            start: body.base() + 1,
+            end: body.base() + body.end() - u32::from(body.is_closed()),
+            parsed: spans.len() - created,
+        }
+    }
+
+    fn span(&self, index: usize) -> Span {
+        let span = self.spans.get(index);
+        span.map_or(Span::default(), |s| s.span().shifted(self.base))
+    }
+
+    /// The gap before a statement; after the last one, the gap before the end.
+    fn gap(&self, index: usize) -> Span {
+        let start = match index.checked_sub(1) {
+            Some(before) => self.span(before).end,
+            None => self.start,
+        };
+        let end = if index < self.parsed {
+            self.span(index).start
+        } else {
+            self.end
+        };
+        Span::new(start, end.max(start))
+    }
+
+    /// Where the leading text begins in the gap before a statement, and where its attached part begins.
+    fn split(&self, index: usize) -> (u32, u32) {
+        let gap = self.gap(index);
+        let text = gap.of(self.source);
+        // At the start of a file only a byte order mark is before it.
+        let mark = gap.start == 0 && text.starts_with(b"\xEF\xBB\xBF");
+        let mut leading = (gap.start == 0).then_some(if mark { 3 } else { 0 });
+        let mut attached = leading.unwrap_or_default();
+        let mut comment = false;
+        let skipped = attached;
+        let rest = text.get(skipped as usize..).unwrap_or_default();
+        for token in Lexer::fragment(rest) {
+            let bytes = token.span.of(rest);
+            if token.kind != TokenKind::Whitespace {
+                comment |= leading.is_some();
+                continue;
+            }
+            let Some(newline) = bytes.iter().position(|&b| b == b'\n') else {
+                continue;
+            };
+            let line_end = skipped + token.span.start + newline as u32 + 1;
+            if leading.is_none() {
+                (leading, attached) = (Some(line_end), line_end);
+            } else if comment && bytes.iter().filter(|&&b| b == b'\n').count() > 1 {
+                (attached, comment) = (line_end, false);
+            }
+        }
+        match leading {
+            Some(leading) => (gap.start + leading, gap.start + attached),
+            None => (gap.end, gap.end),
+        }
+    }
+
+    /// The extent of a parsed statement.
+    #[must_use]
+    pub fn extent(&self, index: usize) -> Extent {
+        let statement = self.span(index);
+        let (leading, attached) = self.split(index);
+        Extent {
+            leading: Span::new(leading, statement.start),
+            attached,
+            statement,
+            trailing: Span::new(statement.end, self.split(index + 1).0),
+            has_comments: self.spans.get(index).is_some_and(|s| s.has_comments()),
+        }
+    }
+
+    /// The text before the first statement that does not belong to it, from `{` on.
+    #[must_use]
+    pub fn head(&self) -> Span {
+        Span::new(self.start.saturating_sub(1).max(self.base), self.split(0).0)
+    }
+
+    /// The text after the last statement that does not belong to it, up to `}`.
+    #[must_use]
+    pub fn tail(&self) -> Span {
+        Span::new(self.split(self.parsed).0, self.end)
+    }
+
+    /// The blanks before a statement if it is the first on its line.
+    #[must_use]
+    pub fn indent(&self, index: usize) -> Option<&'m [u8]> {
+        let start = self.span(index).start as usize;
+        let before = self.source.get(..start)?;
+        let line = before
+            .iter()
+            .rposition(|&b| b == b'\n')
+            .map_or(0, |i| i + 1);
+        let blanks = before.get(line..)?;
+        blanks
+            .iter()
+            .all(|&b| matches!(b, b' ' | b'\t'))
+            .then_some(blanks)
+    }
+}
+
+fn id<K: EntityId>(index: usize) -> K {
+    K::from_index(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::String;
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn pieces(text: &str) -> Vec<(String, String)> {
+        let module = ptx_parse::parse_str(text).module;
+        let map = TriviaMap::of_module(&module);
+        let of = |span: Span| String::from_utf8_lossy(span.of(text.as_bytes())).into_owned();
+        let extents = (0..module.item_table().len()).map(|i| map.extent(i));
+        extents
+            .map(|e| {
+                let free = Span::new(e.leading.start, e.attached);
+                (of(free), of(e.removal()))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn comments_belong_to_what_is_below_or_before_them() {
+        let text = "// head\n\n.version 8.0\n.target sm_80 // gpu\n\n// free\n\n\n// of a\n/* too */\n.global .u32 a; // a\n.global .u32 b; /* b\n*/ .global .u32 c;\n// end\n";
+        let found = pieces(text);
+        let expected = [
+            ("// head\n", "\n.version 8.0\n"),
+            ("", ".target sm_80 // gpu\n"),
+            (
+                "\n// free\n",
+                "\n\n// of a\n/* too */\n.global .u32 a; // a\n",
+            ),
+            ("", ".global .u32 b; /* b\n*/ "),
+            ("", ".global .u32 c;\n"),
+        ];
+        let found: Vec<(&str, &str)> = found.iter().map(|(a, b)| (&**a, &**b)).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn extents_tile_the_source() {
+        let text = "\u{feff}.version 8.0 .target sm_80\r\n\r\n//x\r\n.func f() { ret; } .func g();";
+        let module = ptx_parse::parse_str(text).module;
+        let map = TriviaMap::of_module(&module);
+        let mut at = map.head().end;
+        for i in 0..module.item_table().len() {
+            let e = map.extent(i);
+            assert_eq!(e.leading.start, at);
+            assert!(e.leading.start <= e.attached && e.attached <= e.statement.start);
+            at = e.trailing.end;
+        }
+        assert_eq!(map.tail().start, at);
+    }
+}
