@@ -1,6 +1,7 @@
 //! Short programs to copy, one a file in `src/bin`. Those that make kernels are modules here: each gives its [`Kernel`] with all
 //! that is needed to run it. The code of the README is tested from here.
 
+pub mod add_parameter;
 pub mod checked;
 #[rustfmt::skip]
 pub mod expression;
@@ -11,6 +12,7 @@ pub mod kernel;
 pub mod matmul;
 pub mod merged;
 pub mod peephole;
+pub mod rename_range;
 pub mod saxpy;
 pub mod survey;
 

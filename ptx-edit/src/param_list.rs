@@ -46,7 +46,10 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
             let before = index.checked_sub(1).and_then(|i| elements.get(i));
             let part = match (before, elements.get(index + 1)) {
                 (_, Some(next)) => Span::new(element.start, next.start),
-                (Some(before), None) => Span::new(before.end, element.end),
+                (Some(before), None) => {
+                    let gap = Span::new(before.end, element.start);
+                    Span::new(comma(text, gap)?, element.end)
+                }
                 (None, None) => *element,
             };
             (part, String::new())
@@ -67,6 +70,14 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
         text.get(part.end as usize..)?,
     );
     Some([before, &new, after].concat())
+}
+
+/// Where the comma between two elements is.
+fn comma(text: &str, gap: Span) -> Option<u32> {
+    let source = gap.of(text.as_bytes());
+    let mut tokens = Lexer::fragment(source);
+    let comma = tokens.find(|t| t.span.of(source) == b",")?;
+    Some(gap.start + comma.span.start)
 }
 
 /// The whitespace before an element, if nothing else is between it and the token before.
