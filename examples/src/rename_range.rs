@@ -22,9 +22,9 @@ pub const BEFORE: &str = "\
 pub fn rename<'n>(module: &mut Module, names: &[&'n str]) -> Result<&'n str, EditError> {
     let k = module.function("k").ok_or(EditError::NoBody)?;
     let mut editor = module.edit(k)?;
-    let mut decls = editor.body().reg_decls().iter();
-    let a = decls.find(|(_, d)| editor.module().name(d.name) == "%a");
-    let a = a.ok_or(EditError::NoStatement)?.0;
+    let (module, decls) = (editor.module(), editor.body().reg_decls());
+    let a = decls.ids().find(|id| module.name(decls[*id].name) == "%a");
+    let a = a.ok_or(EditError::NoStatement)?;
     let mut last = EditError::NoStatement;
     for &name in names {
         match editor.rename_register(a, name) {
