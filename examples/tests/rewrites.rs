@@ -10,7 +10,7 @@ fn text(module: &ptx_ir::Module) -> String {
     let again = ptx_parse::parse_str(&text);
     assert!(!again.has_errors(), "{:?} in {text}", again.diagnostics);
     ptx_ir::compare::compare(module, &again.module).unwrap();
-    let found = verify(&again.module, Options::default());
+    let found = verify(&again.module, &Options::default());
     assert!(found.is_empty(), "{found:?} in {text}");
     text
 }
