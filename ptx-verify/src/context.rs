@@ -1,6 +1,7 @@
 //! What every rule needs: the module, what it is checked for, and where findings go.
 
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 
 use hashbrown::DefaultHashBuilder;
 use indexmap::IndexMap;
@@ -21,8 +22,8 @@ use crate::render::Renderer;
 pub(crate) struct Context<'m> {
     pub(crate) module: &'m Module,
     pub(crate) environment: Environment,
-    /// Whether `.target` has `texmode_independent`.
-    pub(crate) independent_textures: bool,
+    /// Determined on the first use: it takes a look at all items of the module.
+    independent_textures: OnceCell<bool>,
     findings: Vec<Finding>,
     features: IndexMap<Feature, FeatureUse, DefaultHashBuilder>,
 }
@@ -38,7 +39,7 @@ impl<'m> Context<'m> {
         Self {
             module,
             environment,
-            independent_textures: header::independent_textures(module),
+            independent_textures: OnceCell::new(),
             findings: Vec::new(),
             features: IndexMap::default(),
         }
@@ -46,6 +47,12 @@ impl<'m> Context<'m> {
 
     pub(crate) fn version(&self) -> PtxVersion {
         self.environment.version()
+    }
+
+    /// Whether `.target` has `texmode_independent`.
+    pub(crate) fn independent_textures(&self) -> bool {
+        let determine = || header::independent_textures(self.module);
+        *self.independent_textures.get_or_init(determine)
     }
 
     /// How many problems were found so far.

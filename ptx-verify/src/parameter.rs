@@ -149,7 +149,7 @@ fn wrong_type(
         Some(InterfaceProblem::PredicateInParam)
     } else if opaque && owner != Owner::Kernel {
         Some(InterfaceProblem::OpaqueParameter(ty))
-    } else if ty == ScalarType::Samplerref && !context.independent_textures {
+    } else if ty == ScalarType::Samplerref && !context.independent_textures() {
         Some(InterfaceProblem::UnifiedSampler)
     } else if !opaque && param.vector > 1 {
         Some(InterfaceProblem::ParamVector(param.vector))

@@ -181,7 +181,7 @@ impl Checker<'_, '_> {
             Some(VariableProblem::OpaqueInBody(ty))
         } else if space != StateSpace::Global {
             Some(VariableProblem::OpaqueSpace(ty, space))
-        } else if ty == ScalarType::Samplerref && !self.context.independent_textures {
+        } else if ty == ScalarType::Samplerref && !self.context.independent_textures() {
             Some(VariableProblem::UnifiedSampler)
         } else {
             None
