@@ -284,7 +284,7 @@ impl OperandMismatch {
             ),
             OperandViolation::NeedsRegister => kind("a register"),
             OperandViolation::NeedsConstant => kind("a constant"),
-            OperandViolation::Discard => kind("a register or a constant"),
+            OperandViolation::Discard => kind(self.kind()),
             OperandViolation::Type => (Code::OperandType, self.types(&operand, found)),
             OperandViolation::Constant => (
                 Code::ConstantRange,
