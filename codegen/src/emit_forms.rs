@@ -246,7 +246,7 @@ fn target_sets(p: &Printer<'_>, families: &[Family]) -> Result<String> {
     let mut add = |list: &[Availability]| {
         for a in list {
             sets.insert((
-                p.target_set(a).replace("t::", ""),
+                p.target_set(a).replace("&t::", ""),
                 a.targets,
                 a.text.clone(),
             ));
@@ -274,7 +274,7 @@ fn target_sets(p: &Printer<'_>, families: &[Family]) -> Result<String> {
     for (name, targets, text) in sets {
         writeln!(
             out,
-            "pub(crate) const {name}: NamedTargets = NamedTargets({targets:#x}, {text:?});"
+            "pub(crate) static {name}: NamedTargets = targets({targets:#x}, {text:?});"
         )?;
     }
     Ok(out)

@@ -29,9 +29,9 @@ impl Printer<'_> {
     /// The name of the constant of a set of targets.
     pub(crate) fn target_set(&self, availability: &Availability) -> String {
         match availability.text.as_str() {
-            "" => "t::ALL".into(),
+            "" => "&t::ALL".into(),
             text => format!(
-                "t::{}",
+                "&t::{}",
                 constant(&text.replace('+', " ").replace("..", " to "))
             ),
         }

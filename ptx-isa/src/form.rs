@@ -79,6 +79,12 @@ impl Slot {
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Since {
     pub(crate) version: PtxVersion,
+    pub(crate) supported: &'static NamedTargets,
+}
+
+/// A set of targets, and how the `.isa` files write it.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct NamedTargets {
     pub(crate) targets: TargetSet,
     pub(crate) text: &'static str,
 }
@@ -93,19 +99,19 @@ impl Since {
     /// The targets that support the feature.
     #[must_use]
     pub const fn targets(&self) -> TargetSet {
-        self.targets
+        self.supported.targets
     }
 
     /// The targets in the notation of the tables: `sm_90 sm_100f+`; empty for all targets.
     #[must_use]
     pub const fn text(&self) -> &'static str {
-        self.text
+        self.supported.text
     }
 
     /// Whether a module of this version and target has the feature.
     #[must_use]
     pub fn is_met(&self, version: PtxVersion, target: crate::Target) -> bool {
-        self.version <= version && self.targets.contains(target)
+        self.version <= version && self.supported.targets.contains(target)
     }
 }
 

@@ -231,7 +231,7 @@ struct Distance {
 /// The targets on which one of the alternatives is satisfied.
 fn satisfied(floors: &[Since], version: PtxVersion) -> TargetSet {
     let met = floors.iter().filter(|f| f.version <= version);
-    met.fold(TargetSet::NONE, |all, f| all.or(f.targets))
+    met.fold(TargetSet::NONE, |all, f| all.or(f.targets()))
 }
 
 impl<'a> InstQuery<'a> {

@@ -1,5 +1,6 @@
 //! The short names and constructors in which the generated tables are written.
 
+pub(crate) use crate::form::NamedTargets;
 pub(crate) use crate::generated::{literals as l, target_sets as t};
 pub(crate) use crate::{
     Access as A, AsyncPhase, Cell, Completion, Cond as C, Control, ConvergenceScope, Effect,
@@ -12,16 +13,19 @@ use crate::{
     TargetSet,
 };
 
-/// A set of targets, and how the `.isa` files write it.
-#[derive(Copy, Clone)]
-pub(crate) struct NamedTargets(pub(crate) u128, pub(crate) &'static str);
+/// A set of targets.
+pub(crate) const fn targets(bits: u128, text: &'static str) -> NamedTargets {
+    NamedTargets {
+        targets: TargetSet(bits),
+        text,
+    }
+}
 
 /// A version and the targets that support something in it.
-pub(crate) const fn ptx(major: u8, minor: u8, targets: NamedTargets) -> Since {
+pub(crate) const fn ptx(major: u8, minor: u8, supported: &'static NamedTargets) -> Since {
     Since {
         version: PtxVersion::new(major, minor),
-        targets: TargetSet(targets.0),
-        text: targets.1,
+        supported,
     }
 }
 

@@ -9,12 +9,12 @@ use crate::Since;
 pub fn floor(floor: &Since) -> impl Display {
     super::from_fn(move |f| {
         write!(f, "PTX {}", floor.version)?;
-        if floor.text.is_empty() {
+        if floor.text().is_empty() {
             return Ok(());
         }
         f.write_str(" on ")?;
         let mut targets = Phrases::new(f, " or ");
-        for name in floor.text.split(' ') {
+        for name in floor.text().split(' ') {
             match name.strip_suffix('+') {
                 Some(family) => targets.add(format_args!("the {family} family"))?,
                 None if name.contains("..") => {

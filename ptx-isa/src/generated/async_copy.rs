@@ -8,7 +8,7 @@ const CP_ASYNC_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_hint", &[M::L2
 const CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT: &Slot = &slot(".level::prefetch_size", &[M::L2_64B, M::L2_128B, M::L2_256B]).optional();
 pub(crate) static CP_ASYNC: [Form; 4] = [
     // cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
-    form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
@@ -17,10 +17,10 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
         .with_rules(&[
             ordered(3, 2),
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, t::SM_80)])])
+            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
     // cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
-    form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
@@ -29,10 +29,10 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
         .with_rules(&[
             ordered(3, 2),
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, t::SM_80)])])
+            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
     // cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
-    form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
@@ -40,11 +40,11 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("ignore-src", 3, R::Use).optional().ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
         .with_rules(&[
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Operand(3, Q::Present), &[ptx(7, 5, t::SM_80)])])
+            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
     // cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
-    form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
@@ -52,22 +52,22 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
             op("ignore-src", 3, R::Use).optional().ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG]),
             op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
         .with_rules(&[
-            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Operand(3, Q::Present), &[ptx(7, 5, t::SM_80)])])
+            since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Start))]),
 ];
 
 // cp.async.commit_group
 pub(crate) static CP_ASYNC_COMMIT_GROUP: [Form; 1] = [
     // cp.async.commit_group
-    form("9.7.9.25.3.2", "", &[], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.25.3.2", "", &[], &[ptx(7, 0, &t::SM_80)])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))]),
 ];
 
 // cp.async.wait_group
 pub(crate) static CP_ASYNC_WAIT_GROUP: [Form; 1] = [
     // cp.async.wait_group N
-    form("9.7.9.25.3.3", "N", &[], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.25.3.3", "N", &[], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("N", 0, R::Imm)])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]),
 ];
@@ -75,7 +75,7 @@ pub(crate) static CP_ASYNC_WAIT_GROUP: [Form; 1] = [
 // cp.async.wait_all
 pub(crate) static CP_ASYNC_WAIT_ALL: [Form; 1] = [
     // cp.async.wait_all
-    form("9.7.9.25.3.3", "", &[], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.25.3.3", "", &[], &[ptx(7, 0, &t::SM_80)])
         .with_effects(&[
             effect(E::Async(Completion::CpAsync, AsyncPhase::Commit)),
             effect(E::Async(Completion::CpAsync, AsyncPhase::Wait))]),
@@ -93,7 +93,7 @@ const CP_ASYNC_BULK_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
     // cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, t::SM_90)])
+    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
@@ -104,7 +104,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             effect(E::Proxy(Proxy::Async)),
             effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.async.bulk.dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
@@ -114,13 +114,13 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("cache-policy", 5, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
         .with_rules(&[
             deny(C::Operand(4, Q::Function)),
-            removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, t::SM_120)]).ptxas(),
-            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(1, Q::SpecialRegister), C::Operand(3, Q::SpecialRegister)]), &[ptx(8, 0, t::SM_120)]).ptxas()])
+            removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(1, Q::SpecialRegister), C::Operand(3, Q::SpecialRegister)]), &[ptx(8, 0, &t::SM_120)]).ptxas()])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.async.bulk.dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.4.1", ".dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
@@ -130,7 +130,7 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             effect(E::Proxy(Proxy::Async)),
             effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
@@ -139,12 +139,12 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
             op("byteMask", 4, R::Use).optional().ty(T::Scalar(S::B16)).iff(C::Filled(4))])
         .with_rules(&[
             deny(C::Operand(4, Q::Function)),
-            since(C::Filled(4), &[ptx(8, 6, t::SM_100)])])
+            since(C::Filled(4), &[ptx(8, 6, &t::SM_100)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect_if(holds(2, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
     // cp.async.bulk.dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
-    form("9.7.9.25.4.1", ".dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(9, 2, t::SM_90)]).ptxas()
+    form("9.7.9.25.4.1", ".dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
             op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
@@ -171,7 +171,7 @@ const CP_REDUCE_ASYNC_BULK_TYPE_2: &Slot = &slot(".type", &[M::F16, M::Bf16, M::
 const CP_REDUCE_ASYNC_BULK_TYPE_3: &Slot = &slot(".type", &[M::F16, M::Bf16]);
 pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
     // cp.reduce.async.bulk.dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]
-    form("9.7.9.25.4.2", ".dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.4.2", ".dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(0)).size(Size::Value(2)),
@@ -189,7 +189,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
             effect(E::Scope(Source::Fixed(M::Gpu))),
             effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.reduce.async.bulk.dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}
-    form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(0)).size(Size::Value(2)),
@@ -207,7 +207,7 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
             effect(E::Scope(Source::Fixed(M::Gpu))),
             effect_if(holds(2, &[M::BulkGroup]), E::Async(Completion::Bulk, AsyncPhase::Start))]),
     // cp.reduce.async.bulk.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}
-    form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(0)).size(Size::Value(2)),
@@ -226,7 +226,7 @@ const CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT: &Slot = &slot(".level::cache_
 const CP_ASYNC_BULK_PREFETCH_SRC: &Slot = &slot(".src", &[M::Global]);
 pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 1] = [
     // cp.async.bulk.prefetch.L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
-    form("9.7.9.25.4.3", ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.4.3", ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("srcMem", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(1)),
             op("size", 1, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
@@ -250,7 +250,7 @@ const CP_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 const CP_ASYNC_BULK_TENSOR_SRC_2: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
-    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, t::SM_90)])
+    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS]).access(A::Write).spaces(Spaces::Slot(1)).align(128),
             op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
@@ -261,14 +261,14 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
-            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, t::SM_100)]),
-            since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(5)]), &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])])
+            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100)]),
+            since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(5)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Global)),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
-    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("dstMem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS]).access(A::Write).spaces(Spaces::Slot(1)).align(128),
             op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
@@ -280,16 +280,16 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
-            removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, t::SM_120)]).ptxas(),
-            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(3, Q::SpecialRegister)]), &[ptx(8, 0, t::SM_120)]).ptxas(),
-            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)]),
-            since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(6)]), &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])])
+            removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            removed_in(C::Any(&[C::Operand(0, Q::SpecialRegister), C::Operand(3, Q::SpecialRegister)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
+            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
+            since(C::Any(&[holds(3, &[M::Im2colW128]), C::Filled(6)]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Global)),
             effect_if(holds(4, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
-    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(3, &[M::TileScatter4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
@@ -298,7 +298,7 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
         .with_rules(&[
             require(holds(3, &[M::Im2colNoOffs]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileScatter4]), holds(0, &[M::D2d])),
-            since(holds(3, &[M::TileScatter4]), &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])])
+            since(holds(3, &[M::TileScatter4]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Write, M::Global)),
@@ -315,7 +315,7 @@ const CP_REDUCE_ASYNC_BULK_TENSOR_REDOP: &Slot = &slot(".redOp", &[M::Add, M::Mi
 const CP_REDUCE_ASYNC_BULK_TENSOR_SRC: &Slot = &slot(".src", &[M::SharedCta]);
 pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
     // cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
-    form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
@@ -337,7 +337,7 @@ const CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT: &Slot = &slot(".load_mode", &
 const CP_ASYNC_BULK_PREFETCH_TENSOR_SRC: &Slot = &slot(".src", &[M::Global]);
 pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
     // cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}
-    form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
             op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
@@ -346,22 +346,22 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
-            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)]),
-            since(holds(3, &[M::Im2colW128]), &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])])
+            since(holds(3, &[M::TileGather4, M::Im2colW]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)]),
+            since(holds(3, &[M::Im2colW128]), &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
 ];
 
 // cp.async.bulk.commit_group
 pub(crate) static CP_ASYNC_BULK_COMMIT_GROUP: [Form; 1] = [
     // cp.async.bulk.commit_group
-    form("9.7.9.25.6.1", "", &[], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.6.1", "", &[], &[ptx(8, 0, &t::SM_90)])
         .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Commit))]),
 ];
 
 // cp.async.bulk.wait_group
 pub(crate) static CP_ASYNC_BULK_WAIT_GROUP: [Form; 1] = [
     // cp.async.bulk.wait_group{.read} N
-    form("9.7.9.25.6.2", "{.read} N", &[l::READ_OPT], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.25.6.2", "{.read} N", &[l::READ_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[op("N", 0, R::Imm)])
         .with_effects(&[effect(E::Async(Completion::Bulk, AsyncPhase::Wait))]),
 ];
@@ -375,7 +375,7 @@ const TENSORMAP_REPLACE_SS_OPT: &Slot = &slot(".ss", &[M::Global, M::SharedCta])
 const TENSORMAP_REPLACE_TYPE: &Slot = &slot(".type", &[M::B32, M::B64]);
 pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
     // tensormap.replace.mode.field1{.ss}.b1024.type [addr], new_val
-    form("9.7.9.26", ".mode.field1{.ss}.b1024.type [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD1, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, t::SM_90A), ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.26", ".mode.field1{.ss}.b1024.type [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD1, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
@@ -385,7 +385,7 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
             require(holds(1, &[M::Rank]), holds(4, &[M::B32]))])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
     // tensormap.replace.mode.field2{.ss}.b1024.type [addr], ord, new_val
-    form("9.7.9.26", ".mode.field2{.ss}.b1024.type [addr], ord, new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD2, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, t::SM_90A), ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.26", ".mode.field2{.ss}.b1024.type [addr], ord, new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD2, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
@@ -397,7 +397,7 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
             require(C::Not(&holds(1, &[M::GlobalStride])), holds(4, &[M::B32]))])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
     // tensormap.replace.mode.elemtype{.ss}.b1024.b32 [addr], new_val
-    form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, t::SM_90A), ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
@@ -405,22 +405,22 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
         .with_differences(&["on sm_90a, ptxas accepts only 0 to 12"]),
     // tensormap.replace.mode.field3{.ss}.b1024.b32 [addr], new_val
-    form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, t::SM_90A), ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).range(0, 3, 1)])
-        .with_rules(&[since(holds(1, &[M::SwizzleAtomicity]), &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])])
+        .with_rules(&[since(holds(1, &[M::SwizzleAtomicity]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
     // tensormap.replace.mode.interleave_layout{.ss}.b1024.b32 [addr], new_val
-    form("9.7.9.26", ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::INTERLEAVE_LAYOUT, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, t::SM_90A), ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.26", ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::INTERLEAVE_LAYOUT, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
             op("new_val", 1, R::Imm).range(0, 2, 1)])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
     // tensormap.replace.mode.fill_mode{.ss}.b1024.b32 [addr], new_val
-    form("9.7.9.26", ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::FILL_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, t::SM_90A), ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.26", ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::FILL_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
@@ -431,11 +431,11 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
 // cp.async.mbarrier.arrive
 pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [
     // cp.async.mbarrier.arrive{.noinc}{.shared{::cta}}.b64 [addr]
-    form("9.7.13.15.15", "{.noinc}{.shared{::cta}}.b64 [addr]", &[l::NOINC_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.15", "{.noinc}{.shared{::cta}}.b64 [addr]", &[l::NOINC_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER]).access(A::ReadModifyWrite).spaces(Spaces::Slot(1)).size(Size::Fixed(8))])
         .with_rules(&[
             deny(C::All(&[C::Operand(0, Q::Handle), C::Not(&C::Filled(1)), C::Not(&holds(1, &[M::SharedCta]))])).ptxas(),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::ALL)])])
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_effects(&[effect(E::Async(Completion::CpAsync, AsyncPhase::Commit))])
         .with_differences(&["ptxas does not check the state space of the variable"]),
 ];
@@ -444,7 +444,7 @@ pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [
 const TENSORMAP_CP_FENCEPROXY_SCOPE: &Slot = &slot(".scope", &[M::Cta, M::Cluster, M::Gpu, M::Sys]);
 pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [
     // tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size
-    form("9.7.13.16", ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size", &[l::GLOBAL, l::SHARED_CTA, l::TENSORMAP_GENERIC, l::RELEASE, TENSORMAP_CP_FENCEPROXY_SCOPE, l::SYNC, l::ALIGNED], &[ptx(8, 3, t::SM_90)])
+    form("9.7.13.16", ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size", &[l::GLOBAL, l::SHARED_CTA, l::TENSORMAP_GENERIC, l::RELEASE, TENSORMAP_CP_FENCEPROXY_SCOPE, l::SYNC, l::ALIGNED], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
             op("src", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),

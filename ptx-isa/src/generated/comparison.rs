@@ -10,7 +10,7 @@ const SET_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F32]);
 const SET_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SET: [Form; 2] = [
     // set.CmpOp{.ftz}.dtype.stype d, a, b
-    form("9.7.6.1", ".CmpOp{.ftz}.dtype.stype d, a, b", &[SET_CMPOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.6.1", ".CmpOp{.ftz}.dtype.stype d, a, b", &[SET_CMPOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -21,10 +21,10 @@ pub(crate) static SET: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
             require(C::Filled(1), holds(3, &[M::F32])),
-            since(holds(3, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(1), &[ptx(1, 4, t::ALL)])]),
+            since(holds(3, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c
-    form("9.7.6.1", ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c", &[SET_CMPOP, SET_BOOLOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.6.1", ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c", &[SET_CMPOP, SET_BOOLOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -36,8 +36,8 @@ pub(crate) static SET: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(4, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(4, &[M::F32, M::F64])),
             require(C::Filled(2), holds(4, &[M::F32])),
-            since(holds(4, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(2), &[ptx(1, 4, t::ALL)])]),
+            since(holds(4, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // setp
@@ -46,7 +46,7 @@ const SETP_CMPOP: &Slot = &slot(".CmpOp", &[M::Eq, M::Ne, M::Lt, M::Le, M::Gt, M
 const SETP_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SETP: [Form; 2] = [
     // setp.CmpOp{.ftz}.type p{|q}, a, b
-    form("9.7.6.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_CMPOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.6.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_CMPOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -58,10 +58,10 @@ pub(crate) static SETP: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(2, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(2, &[M::F32, M::F64])),
             require(C::Filled(1), holds(2, &[M::F32])),
-            since(holds(2, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(1), &[ptx(1, 4, t::ALL)])]),
+            since(holds(2, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(1), &[ptx(1, 4, &t::ALL)])]),
     // setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
-    form("9.7.6.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_CMPOP, SETP_BOOLOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.6.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_CMPOP, SETP_BOOLOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -74,44 +74,44 @@ pub(crate) static SETP: [Form; 2] = [
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), holds(3, &[M::F32, M::F64])),
             require(C::Filled(2), holds(3, &[M::F32])),
-            since(holds(3, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(2), &[ptx(1, 4, t::ALL)])]),
+            since(holds(3, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(2), &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // selp
 const SELP_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SELP: [Form; 1] = [
     // selp.type d, a, b, c
-    form("9.7.6.3", ".type d, a, b, c", &[SELP_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.6.3", ".type d, a, b, c", &[SELP_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("a", 1, R::Use).ty(T::Slot(0)),
             op("b", 2, R::Use).ty(T::Slot(0)),
             op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
-        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, t::SM_13)])]),
+        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])]),
 ];
 
 // slct
 const SLCT_DTYPE: &Slot = &slot(".dtype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F32, M::F64]);
 pub(crate) static SLCT: [Form; 2] = [
     // slct.dtype.s32 d, a, b, c
-    form("9.7.6.4", ".dtype.s32 d, a, b, c", &[SLCT_DTYPE, l::S32], &[ptx(1, 0, t::ALL)])
+    form("9.7.6.4", ".dtype.s32 d, a, b, c", &[SLCT_DTYPE, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("a", 1, R::Use).ty(T::Slot(0)),
             op("b", 2, R::Use).ty(T::Slot(0)),
             op("c", 3, R::Use).ty(T::Slot(1))])
-        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, t::SM_13)])]),
+        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])]),
     // slct{.ftz}.dtype.f32 d, a, b, c
-    form("9.7.6.4", "{.ftz}.dtype.f32 d, a, b, c", &[l::FTZ_OPT, SLCT_DTYPE, l::F32], &[ptx(1, 0, t::ALL)])
+    form("9.7.6.4", "{.ftz}.dtype.f32 d, a, b, c", &[l::FTZ_OPT, SLCT_DTYPE, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Slot(1)),
             op("c", 3, R::Use).ty(T::Slot(2))])
         .with_rules(&[
-            since(holds(1, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(0), &[ptx(1, 4, t::ALL)])]),
+            since(holds(1, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
 ];
 
 // set
@@ -124,7 +124,7 @@ const SET_2_DTYPE_3: &Slot = &slot(".dtype", &[M::Bf16x2, M::U32, M::S32]);
 const SET_2_STYPE: &Slot = &slot(".stype", &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F16, M::F32, M::F64]);
 pub(crate) static SET_2: [Form; 12] = [
     // set.CmpOp{.ftz}.f16.stype d, a, b
-    form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -136,7 +136,7 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
             require(C::Filled(1), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
     // set.CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -149,7 +149,7 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]))),
             require(C::Filled(2), C::Not(&holds(4, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])))]),
     // set.CmpOp.bf16.btype d, a, b
-    form("9.7.7.1", ".CmpOp.bf16.btype d, a, b", &[SET_2_CMPOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.1", ".CmpOp.bf16.btype d, a, b", &[SET_2_CMPOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
@@ -160,7 +160,7 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(2, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
     // set.CmpOp.BoolOp.bf16.btype d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp.bf16.btype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.1", ".CmpOp.BoolOp.bf16.btype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -172,14 +172,14 @@ pub(crate) static SET_2: [Form; 12] = [
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Equ, M::Neu, M::Ltu, M::Leu, M::Gtu, M::Geu, M::Num, M::Nan]), C::Not(&holds(3, &[M::B16, M::B32, M::B64, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])))]),
     // set.CmpOp{.ftz}.dtype.f16 d, a, b
-    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, t::SM_53)])
+    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
             op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, t::SM_53)])
+    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -187,14 +187,14 @@ pub(crate) static SET_2: [Form; 12] = [
             op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::REG]),
             op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])]),
     // set.CmpOp.dtype.bf16 d, a, b
-    form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
             op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
     // set.CmpOp.BoolOp.dtype.bf16 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -202,31 +202,31 @@ pub(crate) static SET_2: [Form; 12] = [
             op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
             op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG])]),
     // set.CmpOp{.ftz}.dtype.f16x2 d, a, b
-    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, t::SM_53)])
+    form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
             op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
-        .with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, t::SM_53)])]),
+        .with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, t::SM_53)])
+    form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG]),
             op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::REG]),
             op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
-        .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, t::SM_53)])]),
+        .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
     // set.CmpOp.dtype.bf16x2 d, a, b
-    form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
             op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
     // set.CmpOp.BoolOp.dtype.bf16x2 d, a, b, c
-    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -242,7 +242,7 @@ const SETP_2_TYPE: &Slot = &slot(".type", &[M::F16, M::F16x2]);
 const SETP_2_TYPE_2: &Slot = &slot(".type", &[M::Bf16, M::Bf16x2]);
 pub(crate) static SETP_2: [Form; 4] = [
     // setp.CmpOp{.ftz}.type p{|q}, a, b
-    form("9.7.7.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_2_CMPOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.7.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_2_CMPOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -253,7 +253,7 @@ pub(crate) static SETP_2: [Form; 4] = [
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
         .with_differences(&["ptxas also accepts p alone"]),
     // setp.CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c
-    form("9.7.7.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.7.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -265,7 +265,7 @@ pub(crate) static SETP_2: [Form; 4] = [
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
         .with_differences(&["ptxas also accepts p alone"]),
     // setp.CmpOp.type p{|q}, a, b
-    form("9.7.7.2", ".CmpOp.type p{|q}, a, b", &[SETP_2_CMPOP, SETP_2_TYPE_2], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.2", ".CmpOp.type p{|q}, a, b", &[SETP_2_CMPOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -276,7 +276,7 @@ pub(crate) static SETP_2: [Form; 4] = [
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
         .with_differences(&["ptxas also accepts p alone"]),
     // setp.CmpOp.BoolOp.type p{|q}, a, b, c
-    form("9.7.7.2", ".CmpOp.BoolOp.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, SETP_2_TYPE_2], &[ptx(7, 8, t::SM_90)])
+    form("9.7.7.2", ".CmpOp.BoolOp.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),

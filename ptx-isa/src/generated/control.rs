@@ -6,7 +6,7 @@ use crate::row::*;
 // bra
 pub(crate) static BRA: [Form; 1] = [
     // bra{.uni} tgt
-    form("9.7.12.3", "{.uni} tgt", &[l::UNI_OPT], &[ptx(1, 0, t::ALL)])
+    form("9.7.12.3", "{.uni} tgt", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[op("tgt", 0, R::Label)])
         .with_effects(&[effect(E::Control(Control::Jump)), effect_if(C::Filled(0), E::Uniform)]),
 ];
@@ -14,7 +14,7 @@ pub(crate) static BRA: [Form; 1] = [
 // brx.idx
 pub(crate) static BRX_IDX: [Form; 1] = [
     // brx.idx{.uni} index, tlist
-    form("9.7.12.4", "{.uni} index, tlist", &[l::UNI_OPT], &[ptx(6, 0, t::SM_30)])
+    form("9.7.12.4", "{.uni} index, tlist", &[l::UNI_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("index", 0, R::Use).ty(T::Scalar(S::U32)),
             op("tlist", 1, R::LabelTable)])
@@ -24,7 +24,7 @@ pub(crate) static BRX_IDX: [Form; 1] = [
 // call
 pub(crate) static CALL: [Form; 3] = [
     // call{.uni} {(ret-param),} func{, (param-list)}
-    form("9.7.12.5", "{.uni} {(ret-param),} func{, (param-list)}", &[l::UNI_OPT], &[ptx(1, 0, t::ALL)])
+    form("9.7.12.5", "{.uni} {(ret-param),} func{, (param-list)}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().marks(&[K::DISCARD]),
             op("func", 1, R::Func),
@@ -32,7 +32,7 @@ pub(crate) static CALL: [Form; 3] = [
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
         .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
     // call{.uni} {(ret-param),} fptr{, (param-list)}, flist
-    form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, flist", &[l::UNI_OPT], &[ptx(2, 1, t::SM_20)])
+    form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, flist", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
             op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().marks(&[K::DISCARD]),
             op("fptr", 1, R::Func).marks(&[K::REG]),
@@ -41,7 +41,7 @@ pub(crate) static CALL: [Form; 3] = [
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
         .with_notes(&["what is called, and with what, is the prototype's to say; empty lists and missing lists are the same"]),
     // call{.uni} {(ret-param),} fptr{, (param-list)}, fproto
-    form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, fproto", &[l::UNI_OPT], &[ptx(2, 1, t::SM_20)])
+    form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, fproto", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
             op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().marks(&[K::DISCARD]),
             op("fptr", 1, R::Func).marks(&[K::REG]),
@@ -54,13 +54,13 @@ pub(crate) static CALL: [Form; 3] = [
 // ret
 pub(crate) static RET: [Form; 1] = [
     // ret{.uni}
-    form("9.7.12.6", "{.uni}", &[l::UNI_OPT], &[ptx(1, 0, t::ALL)])
+    form("9.7.12.6", "{.uni}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_effects(&[effect(E::Control(Control::Return)), effect_if(C::Filled(0), E::Uniform)]),
 ];
 
 // exit
 pub(crate) static EXIT: [Form; 1] = [
     // exit
-    form("9.7.12.7", "", &[], &[ptx(1, 0, t::ALL)])
+    form("9.7.12.7", "", &[], &[ptx(1, 0, &t::ALL)])
         .with_effects(&[effect(E::Control(Control::Exit))]),
 ];

@@ -7,13 +7,13 @@ use crate::row::*;
 const ADD_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static ADD: [Form; 1] = [
     // add.cc.type d, a, b
-    form("9.7.2.1", ".cc.type d, a, b", &[l::CC, ADD_TYPE], &[ptx(1, 2, t::ALL)])
+    form("9.7.2.1", ".cc.type d, a, b", &[l::CC, ADD_TYPE], &[ptx(1, 2, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, t::SM_20)])])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryWrite)]),
 ];
 
@@ -21,12 +21,12 @@ pub(crate) static ADD: [Form; 1] = [
 const ADDC_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static ADDC: [Form; 1] = [
     // addc{.cc}.type d, a, b
-    form("9.7.2.2", "{.cc}.type d, a, b", &[l::CC_OPT, ADDC_TYPE], &[ptx(1, 2, t::ALL)])
+    form("9.7.2.2", "{.cc}.type d, a, b", &[l::CC_OPT, ADDC_TYPE], &[ptx(1, 2, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, t::SM_20)])])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
 ];
 
@@ -34,13 +34,13 @@ pub(crate) static ADDC: [Form; 1] = [
 const SUB_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static SUB: [Form; 1] = [
     // sub.cc.type d, a, b
-    form("9.7.2.3", ".cc.type d, a, b", &[l::CC, SUB_TYPE], &[ptx(1, 2, t::ALL)])
+    form("9.7.2.3", ".cc.type d, a, b", &[l::CC, SUB_TYPE], &[ptx(1, 2, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, t::SM_20)])])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryWrite)]),
 ];
 
@@ -48,12 +48,12 @@ pub(crate) static SUB: [Form; 1] = [
 const SUBC_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static SUBC: [Form; 1] = [
     // subc{.cc}.type d, a, b
-    form("9.7.2.4", "{.cc}.type d, a, b", &[l::CC_OPT, SUBC_TYPE], &[ptx(1, 2, t::ALL)])
+    form("9.7.2.4", "{.cc}.type d, a, b", &[l::CC_OPT, SUBC_TYPE], &[ptx(1, 2, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, t::SM_20)])])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
 ];
 
@@ -61,13 +61,13 @@ pub(crate) static SUBC: [Form; 1] = [
 const MAD_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static MAD_HI: [Form; 1] = [
     // mad.hi.cc.type d, a, b, c
-    form("9.7.2.5", ".cc.type d, a, b, c", &[l::CC, MAD_HI_TYPE], &[ptx(3, 0, t::SM_20)])
+    form("9.7.2.5", ".cc.type d, a, b, c", &[l::CC, MAD_HI_TYPE], &[ptx(3, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Slot(1)),
             op("c", 3, R::Use).ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, t::SM_20)])])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryWrite)]),
 ];
 
@@ -75,12 +75,12 @@ pub(crate) static MAD_HI: [Form; 1] = [
 const MADC_HI_TYPE: &Slot = &slot(".type", &[M::U32, M::S32, M::U64, M::S64]);
 pub(crate) static MADC_HI: [Form; 1] = [
     // madc.hi{.cc}.type d, a, b, c
-    form("9.7.2.6", "{.cc}.type d, a, b, c", &[l::CC_OPT, MADC_HI_TYPE], &[ptx(3, 0, t::SM_20)])
+    form("9.7.2.6", "{.cc}.type d, a, b, c", &[l::CC_OPT, MADC_HI_TYPE], &[ptx(3, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Slot(1)),
             op("c", 3, R::Use).ty(T::Slot(1))])
-        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, t::SM_20)])])
+        .with_rules(&[since(holds(1, &[M::U64, M::S64]), &[ptx(4, 3, &t::SM_20)])])
         .with_effects(&[effect(E::CarryRead), effect_if(C::Filled(0), E::CarryWrite)]),
 ];

@@ -6,20 +6,20 @@ use crate::row::*;
 // mbarrier.init
 pub(crate) static MBARRIER_INIT: [Form; 1] = [
     // mbarrier.init{.shared{::cta}}.b64 [addr], count
-    form("9.7.13.15.9", "{.shared{::cta}}.b64 [addr], count", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.9", "{.shared{::cta}}.b64 [addr], count", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("count", 1, R::Use).ty(T::Scalar(S::U32)).range(1, 1048575, 1)])
-        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, t::ALL)])])
+        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
 // mbarrier.inval
 pub(crate) static MBARRIER_INVAL: [Form; 1] = [
     // mbarrier.inval{.shared{::cta}}.b64 [addr]
-    form("9.7.13.15.10", "{.shared{::cta}}.b64 [addr]", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.10", "{.shared{::cta}}.b64 [addr]", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8))])
-        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, t::ALL)])])
+        .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
@@ -29,7 +29,7 @@ const MBARRIER_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_defa
 const MBARRIER_EXPECT_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
 pub(crate) static MBARRIER_EXPECT_TX: [Form; 1] = [
     // mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [addr], txCount
-    form("9.7.13.15.11", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, MBARRIER_EXPECT_TX_SPACE_OPT, l::B64], &[ptx(8, 0, t::SM_90)])
+    form("9.7.13.15.11", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, MBARRIER_EXPECT_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("txCount", 1, R::Use).ty(T::Scalar(S::U32))])
@@ -45,7 +45,7 @@ const MBARRIER_COMPLETE_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Relaxed]).with_de
 const MBARRIER_COMPLETE_TX_SPACE_OPT: &Slot = &slot(".space", &[M::Shared, M::SharedCta, M::SharedCluster]).optional();
 pub(crate) static MBARRIER_COMPLETE_TX: [Form; 1] = [
     // mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [addr], txCount
-    form("9.7.13.15.12", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, MBARRIER_COMPLETE_TX_SPACE_OPT, l::B64], &[ptx(8, 0, t::SM_90)])
+    form("9.7.13.15.12", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, MBARRIER_COMPLETE_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("txCount", 1, R::Use).ty(T::Scalar(S::U32))])
@@ -60,53 +60,53 @@ const MBARRIER_ARRIVE_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]).
 const MBARRIER_ARRIVE_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE: [Form; 3] = [
     // mbarrier.arrive{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
-    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, t::SM_80)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(0, Q::Discard), &[ptx(7, 1, t::SM_80)]),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, t::SM_90)])])
+            since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // mbarrier.arrive{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}
-    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCluster]), &[ptx(8, 0, t::SM_90)]),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, t::SM_80)]),
+            since(holds(2, &[M::SharedCluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(0, Q::Discard), &[ptx(7, 1, t::SM_80)]),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, t::SM_90)]),
+            since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]),
             deny(C::Operand(1, Q::Unified))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // mbarrier.arrive.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
-    form("9.7.13.15.13", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.13", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("count", 2, R::Use).ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
-            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, t::ALL)]),
-            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, t::SM_80)]),
-            since(C::Operand(0, Q::Discard), &[ptx(7, 1, t::SM_80)]),
+            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]),
+            since(C::Operand(0, Q::Discard), &[ptx(7, 1, &t::SM_80)]),
             require(C::Filled(1), C::Filled(2)),
             require(C::Filled(2), C::Filled(1))])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
@@ -117,26 +117,26 @@ const MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::
 const MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 2] = [
     // mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount
-    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(8, 0, t::SM_90)])
+    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("txCount", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount
-    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(8, 0, t::SM_90)])
+    form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("txCount", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
@@ -147,49 +147,49 @@ const MBARRIER_ARRIVE_DROP_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Clust
 const MBARRIER_ARRIVE_DROP_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 3] = [
     // mbarrier.arrive_drop{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
-    form("9.7.13.15.14", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.14", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, t::SM_80)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, t::SM_90)])])
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // mbarrier.arrive_drop{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}
-    form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
         .with_rules(&[
-            since(C::Filled(2), &[ptx(8, 0, t::SM_90)]),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
-            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, t::SM_80)]),
+            since(C::Filled(2), &[ptx(8, 0, &t::SM_90)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
+            since(C::Any(&[holds(0, &[M::Release]), holds(1, &[M::Cta])]), &[ptx(8, 0, &t::SM_80)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
-            since(C::Operand(2, Q::Present), &[ptx(7, 8, t::SM_90)]),
+            since(C::Operand(2, Q::Present), &[ptx(7, 8, &t::SM_90)]),
             deny(C::Operand(1, Q::Unified))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // mbarrier.arrive_drop.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
-    form("9.7.13.15.14", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.14", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("count", 2, R::Use).ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
-            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, t::ALL)]),
-            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, t::SM_80)]),
+            since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Any(&[C::Filled(1), C::Filled(2)]), &[ptx(8, 0, &t::SM_80)]),
             require(C::Filled(1), C::Filled(2)),
             require(C::Filled(2), C::Filled(1))])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
@@ -200,25 +200,25 @@ const MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta
 const MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT: &Slot = &slot(".sem", &[M::Release, M::Relaxed]).with_default(M::Release).optional();
 pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 2] = [
     // mbarrier.arrive_drop.expect_tx{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count
-    form("9.7.13.15.14", "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, t::SM_90)])
+    form("9.7.13.15.14", "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("tx_count", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(0)])),
-            since(holds(1, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(1), C::Filled(2)),
             require(C::Filled(2), C::Filled(1))])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
     // mbarrier.arrive_drop.expect_tx{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count
-    form("9.7.13.15.14", "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_CLUSTER_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, t::SM_90)])
+    form("9.7.13.15.14", "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_CLUSTER_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("tx_count", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_rules(&[
-            since(holds(1, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(1), C::Filled(2)),
             require(C::Filled(2), C::Filled(1)),
             deny(C::Operand(1, Q::Unified))])
@@ -230,17 +230,17 @@ const MBARRIER_TEST_WAIT_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster
 const MBARRIER_TEST_WAIT_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TEST_WAIT: [Form; 1] = [
     // mbarrier.test_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
-    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state", &[MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state", &[MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("state", 2, R::Use).ty(T::Scalar(S::U64))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
         .with_effects(&[
@@ -254,17 +254,17 @@ const MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::
 const MBARRIER_TEST_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 1] = [
     // mbarrier.test_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
-    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 1, t::SM_80)])
+    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
             op("phaseParity", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::ALL)]),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
         .with_effects(&[
@@ -278,7 +278,7 @@ const MBARRIER_TRY_WAIT_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::Cluster]
 const MBARRIER_TRY_WAIT_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TRY_WAIT: [Form; 1] = [
     // mbarrier.try_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}
-    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, t::SM_90)])
+    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
@@ -286,8 +286,8 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 1] = [
             op("suspendTimeHint", 3, R::Use).optional().ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
         .with_effects(&[
@@ -301,7 +301,7 @@ const MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT: &Slot = &slot(".scope", &[M::Cta, M::C
 const MBARRIER_TRY_WAIT_PARITY_SEM_OPT: &Slot = &slot(".sem", &[M::Acquire, M::Relaxed]).with_default(M::Acquire).optional();
 pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 1] = [
     // mbarrier.try_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
-    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, t::SM_90)])
+    form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
@@ -309,8 +309,8 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 1] = [
             op("suspendTimeHint", 3, R::Use).optional().ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
-            since(C::Filled(0), &[ptx(8, 0, t::SM_90)]),
-            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, t::SM_90)]),
+            since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
+            since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
         .with_effects(&[
@@ -322,7 +322,7 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 1] = [
 // mbarrier.pending_count
 pub(crate) static MBARRIER_PENDING_COUNT: [Form; 1] = [
     // mbarrier.pending_count.b64 count, state
-    form("9.7.13.15.17", ".b64 count, state", &[l::B64], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.15.17", ".b64 count, state", &[l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("count", 0, R::Def).ty(T::Scalar(S::U32)),
             op("state", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::REG])]),

@@ -8,7 +8,7 @@ const ADD_ATYPE: &Slot = &slot(".atype", &[M::F16, M::Bf16]);
 const ADD_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).with_default(M::Rn).optional();
 pub(crate) static ADD: [Form; 1] = [
     // add{.rnd}{.sat}.f32.atype d, a, c
-    form("9.7.5.1", "{.rnd}{.sat}.f32.atype d, a, c", &[ADD_RND_OPT, l::SAT_OPT, l::F32, ADD_ATYPE], &[ptx(8, 6, t::SM_100)])
+    form("9.7.5.1", "{.rnd}{.sat}.f32.atype d, a, c", &[ADD_RND_OPT, l::SAT_OPT, l::F32, ADD_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -21,7 +21,7 @@ const SUB_ATYPE: &Slot = &slot(".atype", &[M::F16, M::Bf16]);
 const SUB_RND_OPT: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]).optional();
 pub(crate) static SUB: [Form; 1] = [
     // sub{.rnd}{.sat}.f32.atype d, a, c
-    form("9.7.5.2", "{.rnd}{.sat}.f32.atype d, a, c", &[SUB_RND_OPT, l::SAT_OPT, l::F32, SUB_ATYPE], &[ptx(8, 6, t::SM_100)])
+    form("9.7.5.2", "{.rnd}{.sat}.f32.atype d, a, c", &[SUB_RND_OPT, l::SAT_OPT, l::F32, SUB_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -34,7 +34,7 @@ const FMA_ABTYPE: &Slot = &slot(".abtype", &[M::F16, M::Bf16]);
 const FMA_RND: &Slot = &slot(".rnd", &[M::Rn, M::Rz, M::Rm, M::Rp]);
 pub(crate) static FMA: [Form; 1] = [
     // fma.rnd{.sat}.f32.abtype d, a, b, c
-    form("9.7.5.3", ".rnd{.sat}.f32.abtype d, a, b, c", &[FMA_RND, l::SAT_OPT, l::F32, FMA_ABTYPE], &[ptx(8, 6, t::SM_100)])
+    form("9.7.5.3", ".rnd{.sat}.f32.abtype d, a, b, c", &[FMA_RND, l::SAT_OPT, l::F32, FMA_ABTYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),

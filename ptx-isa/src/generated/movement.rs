@@ -14,42 +14,42 @@ const MOV_VEC_2: &Slot = &slot(".vec", &[M::V4]);
 const MOV_VTYPE: &Slot = &slot(".vtype", &[M::U32, M::S32, M::B32, M::U16, M::S16, M::B16]);
 pub(crate) static MOV: [Form; 6] = [
     // mov.vec.etype d, a
-    form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, t::ALL)]).ptxas()
+    form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)).length(L::Slot(0)).marks(&[K::DISCARD]),
             op("a", 1, R::Use).ty(T::Slot(1)).length(L::Slot(0))])
         .with_rules(&[
-            since(holds(1, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
+            since(holds(1, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.vec.vtype d, sreg
-    form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, t::ALL)]).ptxas()
+    form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)).length(L::Fixed(4)),
             op("sreg", 1, R::Sreg).ty(T::Slot(1)).length(L::Fixed(4))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.type d, a
-    form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::NOT])])
-        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, t::SM_13)])])
+        .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.itype d, sreg
-    form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("sreg", 1, R::Sreg).ty(T::Slot(0))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.atype d, avar
-    form("9.7.9.3", ".atype d, avar", &[MOV_ATYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.3", ".atype d, avar", &[MOV_ATYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("avar", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Handle), C::Not(&holds(0, &[M::U64]))]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.atype d, fname
-    form("9.7.9.3", ".atype d, fname", &[MOV_ATYPE_2], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.3", ".atype d, fname", &[MOV_ATYPE_2], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("fname", 1, R::Func)])
@@ -60,18 +60,18 @@ pub(crate) static MOV: [Form; 6] = [
 const MOV_2_TYPE: &Slot = &slot(".type", &[M::B16, M::B32, M::B64, M::B128]);
 pub(crate) static MOV_2: [Form; 1] = [
     // mov.type d, a
-    form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
             op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
-        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, t::SM_70)])]),
+        .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
 ];
 
 // shfl
 const SHFL_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
 pub(crate) static SHFL: [Form; 1] = [
     // shfl.mode.b32 d{|p}, a, b, c
-    form("9.7.9.5", ".mode.b32 d{|p}, a, b, c", &[SHFL_MODE, l::B32], &[ptx(3, 0, t::SM_30)])
+    form("9.7.9.5", ".mode.b32 d{|p}, a, b, c", &[SHFL_MODE, l::B32], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -79,8 +79,8 @@ pub(crate) static SHFL: [Form; 1] = [
             op("b", 2, R::Use).ty(T::Slot(1)),
             op("c", 3, R::Use).ty(T::Slot(1))])
         .with_rules(&[
-            removed_in(C::Always, &[ptx(6, 4, t::SM_70)]),
-            deprecated(C::Always, &[ptx(6, 0, t::ALL)], "`shfl.sync`, with a mask of the threads that take part")])
+            removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
+            deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`shfl.sync`, with a mask of the threads that take part")])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
 ];
 
@@ -88,7 +88,7 @@ pub(crate) static SHFL: [Form; 1] = [
 const SHFL_2_MODE: &Slot = &slot(".mode", &[M::Up, M::Down, M::Bfly, M::Idx]);
 pub(crate) static SHFL_2: [Form; 1] = [
     // shfl.sync.mode.b32 d{|p}, a, b, c, membermask
-    form("9.7.9.6", ".sync.mode.b32 d{|p}, a, b, c, membermask", &[l::SYNC, SHFL_2_MODE, l::B32], &[ptx(6, 0, t::SM_30)])
+    form("9.7.9.6", ".sync.mode.b32 d{|p}, a, b, c, membermask", &[l::SYNC, SHFL_2_MODE, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -103,7 +103,7 @@ pub(crate) static SHFL_2: [Form; 1] = [
 const PRMT_MODE_OPT: &Slot = &slot(".mode", &[M::F4e, M::B4e, M::Rc8, M::Ecl, M::Ecr, M::Rc16]).optional();
 pub(crate) static PRMT: [Form; 1] = [
     // prmt.b32{.mode} d, a, b, c
-    form("9.7.9.7", ".b32{.mode} d, a, b, c", &[l::B32, PRMT_MODE_OPT], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.7", ".b32{.mode} d, a, b, c", &[l::B32, PRMT_MODE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(0)),
             op("a", 1, R::Use).ty(T::Slot(0)),
@@ -123,7 +123,7 @@ const LD_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, 
 const LD_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static LD: [Form; 6] = [
     // ld{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
-    form("9.7.9.8", "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_COP_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.8", "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_COP_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0)),
@@ -135,22 +135,22 @@ pub(crate) static LD: [Form; 6] = [
             require(C::Any(&[C::Filled(3), C::Filled(4)]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(holds(6, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(2), &[ptx(2, 0, t::SM_20)]),
-            since(C::Filled(0), &[ptx(6, 0, t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, t::SM_20)]),
-            since(C::Filled(4), &[ptx(7, 4, t::SM_75)]),
-            since(holds(4, &[M::L2_256B]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Filled(3), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(6, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
+            since(holds(6, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]),
+            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
-    form("9.7.9.8", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.8", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0)),
@@ -163,23 +163,23 @@ pub(crate) static LD: [Form; 6] = [
             require(C::Any(&[C::Filled(2), C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(holds(7, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(0), &[ptx(6, 0, t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, t::SM_20)]),
-            since(C::Filled(2), &[ptx(7, 4, t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, t::SM_75)]),
-            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Filled(4), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Filled(3), &[ptx(8, 8, t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
+            since(holds(7, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]
-    form("9.7.9.8", ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]", &[l::VOLATILE, LD_SS_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 1, t::ALL)])
+    form("9.7.9.8", ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]", &[l::VOLATILE, LD_SS_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(4)).length(L::Slot(3)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0))])
@@ -191,20 +191,20 @@ pub(crate) static LD: [Form; 6] = [
             deny(holds(1, &[M::Const, M::Param, M::ParamEntry, M::ParamFunc])),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(holds(4, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, t::SM_20)]),
-            since(C::Filled(2), &[ptx(7, 4, t::SM_75)]),
-            since(holds(2, &[M::L2_256B]), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(4, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
-            since(holds(1, &[M::Local]), &[ptx(9, 1, t::ALL)])])
+            since(holds(4, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(C::Filled(2), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(2, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(4, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
+            since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
-    form("9.7.9.8", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::RELAXED, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, t::SM_70)])
+    form("9.7.9.8", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::RELAXED, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(8)).length(L::Slot(7)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Like(0)),
@@ -218,22 +218,22 @@ pub(crate) static LD: [Form; 6] = [
             deny(holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc])),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(3), &[ptx(7, 4, t::SM_70)]),
-            since(C::Filled(6), &[ptx(7, 4, t::SM_75)]),
-            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Filled(5), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(8, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
-    form("9.7.9.8", ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::ACQUIRE, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, t::SM_70)])
+    form("9.7.9.8", ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::ACQUIRE, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(8)).length(L::Slot(7)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Like(0)),
@@ -247,32 +247,32 @@ pub(crate) static LD: [Form; 6] = [
             deny(holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc])),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(1, Q::Register), C::InEntry])),
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster])])),
-            since(C::Filled(3), &[ptx(7, 4, t::SM_70)]),
-            since(C::Filled(6), &[ptx(7, 4, t::SM_75)]),
-            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Filled(5), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(8, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(6), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(6, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::ParamEntry, M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(8, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::All(&[holds(8, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
     // ld.mmio.relaxed.sys{.global}{.vec}.type d, [a]
-    form("9.7.9.8", ".mmio.relaxed.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(8, 2, t::SM_70)])
+    form("9.7.9.8", ".mmio.relaxed.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(5)).length(L::Slot(4)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(3)).size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
-            since(holds(5, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
+            since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::Filled(4)).ptxas(),
-            since(holds(5, &[M::B128]), &[ptx(8, 4, t::SM_70)])])
+            since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
         .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
 ];
@@ -287,7 +287,7 @@ const LD_2_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128
 const LD_2_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static LD_2: [Form; 2] = [
     // ld.global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
-    form("9.7.9.9", ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, LD_2_COP_OPT, l::NC, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, t::SM_32)])
+    form("9.7.9.9", ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, LD_2_COP_OPT, l::NC, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(0)).size(Size::Like(0)),
@@ -295,14 +295,14 @@ pub(crate) static LD_2: [Form; 2] = [
         .with_rules(&[
             deny(C::All(&[holds(5, &[M::V8]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
-            since(C::Filled(4), &[ptx(7, 4, t::SM_75)]),
-            since(holds(4, &[M::L2_256B]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Filled(3), &[ptx(7, 4, t::SM_80)]),
-            since(holds(6, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
+            since(C::Filled(4), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(4, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
     // ld.global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
-    form("9.7.9.9", ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, l::NC, LD_2_LEVEL1_EVICTION_PRIORITY_OPT, LD_2_LEVEL2_EVICTION_PRIORITY_OPT, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, t::SM_32)])
+    form("9.7.9.9", ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, l::NC, LD_2_LEVEL1_EVICTION_PRIORITY_OPT, LD_2_LEVEL2_EVICTION_PRIORITY_OPT, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(0)).size(Size::Like(0)),
@@ -311,13 +311,13 @@ pub(crate) static LD_2: [Form; 2] = [
             deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
             require(C::Filled(3), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
-            since(C::Filled(2), &[ptx(7, 4, t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, t::SM_75)]),
-            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, t::SM_80)]),
-            since(C::Filled(4), &[ptx(7, 4, t::SM_80)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Filled(3), &[ptx(8, 8, t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)])])
+            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_75)]),
+            since(holds(5, &[M::L2_256B]), &[ptx(7, 4, &t::SM_80)]),
+            since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
 ];
 
@@ -327,13 +327,13 @@ const LDU_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128,
 const LDU_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
 pub(crate) static LDU: [Form; 1] = [
     // ldu{.ss}{.vec}.type d, [a]
-    form("9.7.9.10", "{.ss}{.vec}.type d, [a]", &[LDU_SS_OPT, LDU_VEC_OPT, LDU_TYPE], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.10", "{.ss}{.vec}.type d, [a]", &[LDU_SS_OPT, LDU_VEC_OPT, LDU_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Slot(1)).marks(&[K::WIDEN, K::DISCARD]),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(0)).size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::B128]), C::Filled(1)])),
-            since(holds(2, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
+            since(holds(2, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             deny(C::All(&[holds(1, &[M::V4]), holds(2, &[M::B64, M::U64, M::S64, M::F64])]))])
         .with_effects(&[effect(E::Proxy(Proxy::ReadOnly))]),
 ];
@@ -349,7 +349,7 @@ const ST_TYPE: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M::B128, 
 const ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static ST: [Form; 6] = [
     // st{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
-    form("9.7.9.11", "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_COP_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.11", "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_COP_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(5)).length(L::Slot(4)).marks(&[K::WIDEN, K::DISCARD]),
@@ -361,21 +361,21 @@ pub(crate) static ST: [Form; 6] = [
             deny(C::Operand(1, Q::Discard)),
             deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
             require(C::Filled(3), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            since(holds(5, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(2), &[ptx(2, 0, t::SM_20)]),
-            since(C::Filled(0), &[ptx(6, 0, t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, t::SM_20)]),
-            since(holds(1, &[M::Param]), &[ptx(2, 0, t::ALL)]),
-            since(C::Filled(3), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(5, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
+            since(holds(5, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(2), &[ptx(2, 0, &t::SM_20)]),
+            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
     // st{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
-    form("9.7.9.11", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.11", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::WIDEN, K::DISCARD]),
@@ -388,22 +388,22 @@ pub(crate) static ST: [Form; 6] = [
             deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
             require(C::Filled(3), C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])])),
             require(C::Any(&[C::Filled(2), C::Filled(3), C::Filled(4)]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
-            since(holds(6, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Filled(0), &[ptx(6, 0, t::SM_70)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, t::SM_20)]),
-            since(holds(1, &[M::Param]), &[ptx(2, 0, t::ALL)]),
-            since(C::Filled(2), &[ptx(7, 4, t::SM_70)]),
-            since(C::Filled(4), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(6, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Filled(3), &[ptx(8, 8, t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
+            since(holds(6, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
+            since(C::Filled(2), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(4), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
     // st.volatile{.ss}{.vec}.type [a], b
-    form("9.7.9.11", ".volatile{.ss}{.vec}.type [a], b", &[l::VOLATILE, ST_SS_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 1, t::ALL)])
+    form("9.7.9.11", ".volatile{.ss}{.vec}.type [a], b", &[l::VOLATILE, ST_SS_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(3)).length(L::Slot(2)).marks(&[K::WIDEN, K::DISCARD])])
@@ -414,19 +414,19 @@ pub(crate) static ST: [Form; 6] = [
             deny(C::Operand(1, Q::Discard)),
             deny(C::All(&[holds(3, &[M::B128]), C::Filled(2)])),
             deny(holds(1, &[M::Param, M::ParamFunc])),
-            since(holds(3, &[M::F64]), &[ptx(1, 0, t::SM_13)]),
-            since(C::Not(&C::Filled(1)), &[ptx(2, 0, t::SM_20)]),
-            since(holds(1, &[M::Param]), &[ptx(2, 0, t::ALL)]),
-            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(3, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
+            since(holds(3, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
+            since(C::Not(&C::Filled(1)), &[ptx(2, 0, &t::SM_20)]),
+            since(holds(1, &[M::Param]), &[ptx(2, 0, &t::ALL)]),
+            since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(1, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(1, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(3, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(1, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry])),
-            since(holds(1, &[M::Local]), &[ptx(9, 1, t::ALL)])])
+            since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))]),
     // st.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
-    form("9.7.9.11", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELAXED, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, t::SM_70)])
+    form("9.7.9.11", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELAXED, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
@@ -440,20 +440,20 @@ pub(crate) static ST: [Form; 6] = [
             require(C::Filled(4), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
             require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(holds(2, &[M::Local, M::Param, M::ParamFunc])),
-            since(C::Filled(3), &[ptx(7, 4, t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // st.release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
-    form("9.7.9.11", ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELEASE, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, t::SM_70)])
+    form("9.7.9.11", ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELEASE, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
@@ -467,20 +467,20 @@ pub(crate) static ST: [Form; 6] = [
             require(C::Filled(4), C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])])),
             require(C::Any(&[C::Filled(3), C::Filled(4), C::Filled(5)]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
             deny(holds(2, &[M::Local, M::Param, M::ParamFunc])),
-            since(C::Filled(3), &[ptx(7, 4, t::SM_70)]),
-            since(C::Filled(5), &[ptx(7, 4, t::SM_80)]),
-            since(holds(1, &[M::Cluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, t::ALL)]),
-            since(holds(7, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, t::SM_70)]),
-            since(C::Filled(4), &[ptx(8, 8, t::SM_100)]),
-            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
+            since(C::Filled(3), &[ptx(7, 4, &t::SM_70)]),
+            since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
+            since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(2, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(2, &[M::ParamFunc]), &[ptx(8, 3, &t::ALL)]),
+            since(holds(7, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::All(&[holds(7, &[M::B128]), holds(1, &[M::Sys])]), &[ptx(8, 4, &t::SM_70)]),
+            since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
+            since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::All(&[holds(2, &[M::ParamFunc]), C::Operand(0, Q::Register), C::InEntry]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // st.mmio.relaxed.sys{.global}{.vec}.type [a], b
-    form("9.7.9.11", ".mmio.relaxed.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(8, 2, t::SM_70)])
+    form("9.7.9.11", ".mmio.relaxed.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(3)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(5)).length(L::Slot(4)).marks(&[K::WIDEN, K::DISCARD])])
@@ -489,10 +489,10 @@ pub(crate) static ST: [Form; 6] = [
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
             deny(C::Operand(1, Q::Discard)),
             deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
-            since(holds(5, &[M::B128]), &[ptx(8, 3, t::SM_70)]),
-            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, t::SM_100)]),
+            since(holds(5, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
+            since(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             deny(C::Filled(4)).ptxas(),
-            since(holds(5, &[M::B128]), &[ptx(8, 4, t::SM_70)])])
+            since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
 ];
 
@@ -509,7 +509,7 @@ const ST_ASYNC_TYPE_2: &Slot = &slot(".type", &[M::B8, M::B16, M::B32, M::B64, M
 const ST_ASYNC_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4]).optional();
 pub(crate) static ST_ASYNC: [Form; 4] = [
     // st.async{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
-    form("9.7.9.12", "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::WEAK_OPT, ST_ASYNC_SS_OPT, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.12", "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::WEAK_OPT, ST_ASYNC_SS_OPT, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(4)).length(L::Slot(3)),
@@ -517,12 +517,12 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
-            since(holds(4, &[M::B128]), &[ptx(9, 2, t::SM_90)]),
+            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]),
             require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
             deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
         .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // st.async.cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
-    form("9.7.9.12", ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::CLUSTER, ST_ASYNC_SS_OPT_2, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.12", ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::CLUSTER, ST_ASYNC_SS_OPT_2, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(4)).length(L::Slot(3)),
@@ -530,12 +530,12 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
-            since(holds(4, &[M::B128]), &[ptx(9, 2, t::SM_90)]),
+            since(holds(4, &[M::B128]), &[ptx(9, 2, &t::SM_90)]),
             require(C::Any(&[C::Filled(3), holds(4, &[M::B128])]), C::Operand(2, Q::Present)),
             deny(C::All(&[C::Operand(2, Q::Absent), C::Operand(1, Q::Vector(1))]))])
         .with_effects(&[effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // st.async{.mmio}.sem.scope{.ss}.type [a], b
-    form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, t::SM_100)])
+    form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(3)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(4))])
@@ -544,20 +544,20 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
             deny(C::Operand(1, Q::Function)).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))]),
     // st.async{.scope}{.ss}.type [a], b
-    form("9.7.9.12", "{.scope}{.ss}.type [a], b", &[ST_ASYNC_SCOPE_OPT, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 1, t::SM_90)]).ptxas()
+    form("9.7.9.12", "{.scope}{.ss}.type [a], b", &[ST_ASYNC_SCOPE_OPT, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(2))])
         .with_rules(&[
             deny(C::Operand(1, Q::Function)).ptxas(),
-            since(C::Filled(1), &[ptx(8, 7, t::SM_100)])])
+            since(C::Filled(1), &[ptx(8, 7, &t::SM_100)])])
         .with_effects(&[effect(E::Scope(Source::Slot(0)))]),
 ];
 
 // st.bulk
 pub(crate) static ST_BULK: [Form; 2] = [
     // st.bulk{.weak}{.shared::cta} [a], size, initval
-    form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(8, 6, t::SM_100)])
+    form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Value(1)),
             op("size", 1, R::Use).ty(T::Scalar(S::U64)).range(0, 16777216, 8),
@@ -565,7 +565,7 @@ pub(crate) static ST_BULK: [Form; 2] = [
         .with_rules(&[deny(C::All(&[C::Operand(0, Q::Variable), C::Filled(1)])).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
     // st.bulk{.weak}{.shared::cta} [a], size, initval
-    form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, t::SM_100)])
+    form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Value(1)),
             op("size", 1, R::Use).ty(T::Scalar(S::U32)).marks(&[K::REG]),
@@ -586,7 +586,7 @@ const MULTIMEM_LD_REDUCE_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::B
 const MULTIMEM_LD_REDUCE_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
     // multimem.ld_reduce{.ldsem}{.scope}{.ss}.op.type d, [a]
-    form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -600,7 +600,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
             deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // multimem.ld_reduce.weak{.ss}.op.type d, [a]
-    form("9.7.9.14", ".weak{.ss}.op.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", ".weak{.ss}.op.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP, MULTIMEM_LD_REDUCE_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -612,7 +612,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
             deny(C::All(&[holds(2, &[M::Add]), holds(3, &[M::S64])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
     // multimem.ld_reduce{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]
-    form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", "{.ldsem}{.scope}{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[MULTIMEM_LD_REDUCE_LDSEM_OPT, MULTIMEM_LD_REDUCE_SCOPE_OPT, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -624,8 +624,8 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
             deny(C::All(&[holds(6, &[M::F32, M::F64]), holds(3, &[M::Min, M::Max])])),
             require(holds(4, &[M::AccF32]), C::All(&[holds(3, &[M::Add]), holds(6, &[M::F16, M::F16x2, M::Bf16, M::Bf16x2])])),
             require(holds(4, &[M::AccF16]), C::All(&[holds(3, &[M::Add]), holds(6, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])])),
-            since(holds(4, &[M::AccF32]), &[ptx(8, 2, t::ALL)]),
-            since(holds(6, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, t::SM_100F_SM_110F)])])
+            since(holds(4, &[M::AccF32]), &[ptx(8, 2, &t::ALL)]),
+            since(holds(6, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_tables(&[table(&[5, 6], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
@@ -633,7 +633,7 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
                 row(&[one_of(&[M::V8]), one_of(&[M::F16, M::Bf16, M::E5m2, M::E5m2x2, M::E4m3, M::E4m3x2])], &[], &[])])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // multimem.ld_reduce.weak{.ss}.op{.acc_prec}{.vec}.type d, [a]
-    form("9.7.9.14", ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", ".weak{.ss}.op{.acc_prec}{.vec}.type d, [a]", &[l::WEAK, MULTIMEM_LD_REDUCE_SS_OPT, MULTIMEM_LD_REDUCE_OP_2, MULTIMEM_LD_REDUCE_ACC_PREC_OPT, MULTIMEM_LD_REDUCE_VEC_OPT, MULTIMEM_LD_REDUCE_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
@@ -643,8 +643,8 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
             deny(C::All(&[holds(5, &[M::F32, M::F64]), holds(2, &[M::Min, M::Max])])),
             require(holds(3, &[M::AccF32]), C::All(&[holds(2, &[M::Add]), holds(5, &[M::F16, M::F16x2, M::Bf16, M::Bf16x2])])),
             require(holds(3, &[M::AccF16]), C::All(&[holds(2, &[M::Add]), holds(5, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4])])),
-            since(holds(3, &[M::AccF32]), &[ptx(8, 2, t::ALL)]),
-            since(holds(5, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, t::SM_100F_SM_110F)])])
+            since(holds(3, &[M::AccF32]), &[ptx(8, 2, &t::ALL)]),
+            since(holds(5, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_tables(&[table(&[4, 5], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
@@ -662,7 +662,7 @@ const MULTIMEM_ST_TYPE_2: &Slot = &slot(".type", &[M::F16, M::F16x2, M::Bf16, M:
 const MULTIMEM_ST_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static MULTIMEM_ST: [Form; 4] = [
     // multimem.st{.stsem}{.scope}{.ss}.type [a], b
-    form("9.7.9.14", "{.stsem}{.scope}{.ss}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", "{.stsem}{.scope}{.ss}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
@@ -673,7 +673,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
     // multimem.st.weak{.ss}.type [a], b
-    form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
@@ -681,7 +681,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
         .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
     // multimem.st{.stsem}{.scope}{.ss}{.vec}.type [a], b
-    form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
@@ -689,7 +689,7 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
-            since(holds(4, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, t::SM_100F_SM_110F)])])
+            since(holds(4, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_tables(&[table(&[3, 4], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
@@ -698,12 +698,12 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
     // multimem.st.weak{.ss}{.vec}.type [a], b
-    form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
             op("b", 1, R::Use).ty(T::Slot(3)).length(L::Slot(2))])
-        .with_rules(&[since(holds(3, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, t::SM_100F_SM_110F)])])
+        .with_rules(&[since(holds(3, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_tables(&[table(&[2, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
                 row(&[one_of(&[M::V2]), one_of(&[M::F16, M::F16x2, M::Bf16, M::Bf16x2, M::F32, M::E5m2x2, M::E5m2x4, M::E4m3x2, M::E4m3x4])], &[], &[]), 
@@ -724,7 +724,7 @@ const MULTIMEM_RED_TYPE: &Slot = &slot(".type", &[M::B32, M::B64, M::U32, M::U64
 const MULTIMEM_RED_VEC_OPT: &Slot = &slot(".vec", &[M::V2, M::V4, M::V8]).optional();
 pub(crate) static MULTIMEM_RED: [Form; 2] = [
     // multimem.red{.redsem}{.scope}{.ss}.op.type [a], b
-    form("9.7.9.14", "{.redsem}{.scope}{.ss}.op.type [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_OP, MULTIMEM_RED_TYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", "{.redsem}{.scope}{.ss}.op.type [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_OP, MULTIMEM_RED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
@@ -737,7 +737,7 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
             deny(C::All(&[holds(3, &[M::Add]), holds(4, &[M::S64])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // multimem.red{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b
-    form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, t::SM_90)])
+    form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
@@ -761,19 +761,19 @@ const PREFETCH_SPACE_OPT: &Slot = &slot(".space", &[M::Global, M::Local]).option
 const PREFETCH_TENSORMAP_SPACE_OPT: &Slot = &slot(".tensormap_space", &[M::Const, M::Param]).optional();
 pub(crate) static PREFETCH: [Form; 4] = [
     // prefetch{.space}.level [a]
-    form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
     // prefetch.global.level::eviction_priority [a]
-    form("9.7.9.15", ".global.level::eviction_priority [a]", &[l::GLOBAL, PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, t::SM_80)])
+    form("9.7.9.15", ".global.level::eviction_priority [a]", &[l::GLOBAL, PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
     // prefetch.level::eviction_priority [a]
-    form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, t::SM_80)]).ptxas()
+    form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)]).ptxas()
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::GenericOr(&[M::Global]))])
         .with_effects(&[effect(E::SideEffect)]),
     // prefetch{.tensormap_space}.tensormap [a]
-    form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, t::SM_90)])
+    form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
 ];
@@ -781,7 +781,7 @@ pub(crate) static PREFETCH: [Form; 4] = [
 // prefetchu
 pub(crate) static PREFETCHU: [Form; 1] = [
     // prefetchu.L1 [a]
-    form("9.7.9.15", ".L1 [a]", &[l::L1], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.15", ".L1 [a]", &[l::L1], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::OneOf(&[M::Global]))])
         .with_effects(&[effect(E::SideEffect)]),
 ];
@@ -790,7 +790,7 @@ pub(crate) static PREFETCHU: [Form; 1] = [
 const APPLYPRIORITY_LEVEL_EVICTION_PRIORITY: &Slot = &slot(".level::eviction_priority", &[M::L2EvictNormal]);
 pub(crate) static APPLYPRIORITY: [Form; 1] = [
     // applypriority{.global}.level::eviction_priority [a], size
-    form("9.7.9.16", "{.global}.level::eviction_priority [a], size", &[l::GLOBAL_OPT, APPLYPRIORITY_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, t::SM_80)])
+    form("9.7.9.16", "{.global}.level::eviction_priority [a], size", &[l::GLOBAL_OPT, APPLYPRIORITY_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(0)),
             op("size", 1, R::Imm).range(128, 128, 1)])
@@ -801,7 +801,7 @@ pub(crate) static APPLYPRIORITY: [Form; 1] = [
 const DISCARD_LEVEL: &Slot = &slot(".level", &[M::L2]);
 pub(crate) static DISCARD: [Form; 1] = [
     // discard{.global}.level [a], size
-    form("9.7.9.17", "{.global}.level [a], size", &[l::GLOBAL_OPT, DISCARD_LEVEL], &[ptx(7, 4, t::SM_80)])
+    form("9.7.9.17", "{.global}.level [a], size", &[l::GLOBAL_OPT, DISCARD_LEVEL], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Fixed(128)),
             op("size", 1, R::Imm).range(128, 128, 1)])
@@ -813,7 +813,7 @@ const CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY: &Slot = &slot(".level::primary_
 const CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT: &Slot = &slot(".level::secondary_priority", &[M::L2EvictFirst, M::L2EvictUnchanged]).optional();
 pub(crate) static CREATEPOLICY_RANGE: [Form; 1] = [
     // createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
-    form("9.7.9.18", "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size", &[l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, t::SM_80)])
+    form("9.7.9.18", "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size", &[l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).ty(T::Scalar(S::U64)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).spaces(Spaces::Slot(0)),
@@ -827,7 +827,7 @@ const CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY: &Slot = &slot(".level::pri
 const CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT: &Slot = &slot(".level::secondary_priority", &[M::L2EvictFirst, M::L2EvictUnchanged]).optional();
 pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [
     // createpolicy.fractional.level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}
-    form("9.7.9.18", ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}", &[CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, t::SM_80)])
+    form("9.7.9.18", ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}", &[CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).ty(T::Scalar(S::U64)),
             op("fraction", 1, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE, K::UNIT_INTERVAL])]),
@@ -836,7 +836,7 @@ pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [
 // createpolicy.cvt
 pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [
     // createpolicy.cvt.L2.b64 cache-policy, access-property
-    form("9.7.9.18", ".L2.b64 cache-policy, access-property", &[l::L2, l::B64], &[ptx(7, 4, t::SM_80)])
+    form("9.7.9.18", ".L2.b64 cache-policy, access-property", &[l::L2, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
             op("cache-policy", 0, R::Def).ty(T::Scalar(S::U64)),
             op("access-property", 1, R::Use).ty(T::Scalar(S::U64))]),
@@ -846,27 +846,27 @@ pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [
 const ISSPACEP_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static ISSPACEP: [Form; 2] = [
     // isspacep.space p, a
-    form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("a", 1, R::Use).ty(T::Scalar(S::U32))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, t::ALL)])]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
+            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
     // isspacep.space p, a
-    form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("a", 1, R::Use).ty(T::Scalar(S::U64))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, t::ALL)])]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
+            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
 ];
 
 // cvta
@@ -874,28 +874,28 @@ const CVTA_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static CVTA: [Form; 2] = [
     // cvta.space.size p, a
-    form("9.7.9.20", ".space.size p, a", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.20", ".space.size p, a", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, t::ALL)]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
+            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)]),
             deny(C::Operand(1, Q::Function))]),
     // cvta.space.size p, var
-    form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Slot(1)),
             op("var", 1, R::Symbol).spaces(Spaces::Slot(0))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, t::ALL)])]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
+            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
 ];
 
 // cvta.to
@@ -903,16 +903,16 @@ const CVTA_TO_SIZE: &Slot = &slot(".size", &[M::U32, M::U64]);
 const CVTA_TO_SPACE: &Slot = &slot(".space", &[M::Const, M::Global, M::Local, M::Shared, M::SharedCta, M::SharedCluster, M::Param, M::ParamEntry]);
 pub(crate) static CVTA_TO: [Form; 1] = [
     // cvta.to.space.size p, a
-    form("9.7.9.20", ".space.size p, a", &[CVTA_TO_SPACE, CVTA_TO_SIZE], &[ptx(2, 0, t::SM_20)])
+    form("9.7.9.20", ".space.size p, a", &[CVTA_TO_SPACE, CVTA_TO_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1))])
         .with_rules(&[
-            since(holds(0, &[M::Const]), &[ptx(3, 1, t::SM_20)]),
-            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, t::SM_70)]),
-            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, t::SM_30)]),
-            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, t::SM_90)]),
-            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, t::ALL)])]),
+            since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
+            since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
+            since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::SM_30)]),
+            since(holds(0, &[M::SharedCluster]), &[ptx(7, 8, &t::SM_90)]),
+            since(holds(0, &[M::ParamEntry]), &[ptx(8, 3, &t::ALL)])]),
 ];
 
 // cvt
@@ -938,27 +938,27 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
         .with_rules(&[
-            since(C::Filled(1), &[ptx(1, 4, t::ALL)]),
+            since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
             deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas()])
         .with_tables(&[table(&[0, 1, 2, 3, 4], &[], &[
-                row(&[Cell::Absent, Cell::Absent, Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U16]), one_of(&[M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U32]), one_of(&[M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U64]), one_of(&[M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S8]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F16])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Any, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F32])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F64])], &[], &[ptx(1, 0, t::SM_13)]), 
-                row(&[Cell::Any, Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F16])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Any, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F32])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Any, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F64])], &[], &[ptx(1, 0, t::SM_13)]), 
-                row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F16])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F16])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, t::SM_13)])])])
+                row(&[Cell::Absent, Cell::Absent, Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U16]), one_of(&[M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U32]), one_of(&[M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::U64]), one_of(&[M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S8]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Any, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, Cell::Any, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::SM_13)]), 
+                row(&[Cell::Any, Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Any, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Any, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::SM_13)]), 
+                row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::F16])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Any, Cell::Any, one_of(&[M::F64]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::SM_13)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -970,15 +970,15 @@ pub(crate) static CVT: [Form; 34] = [
             op("d", 0, R::Def).ty(T::Slot(1)).marks(&[K::WIDEN]),
             op("sreg", 1, R::Sreg).ty(T::Slot(2)).marks(&[K::WIDEN])])
         .with_tables(&[table(&[0, 1, 2], &[], &[
-                row(&[Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::U16]), one_of(&[M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::U32]), one_of(&[M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::U64]), one_of(&[M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::S8]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, t::ALL)])])])
+                row(&[Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::U16]), one_of(&[M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::U32]), one_of(&[M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::U64]), one_of(&[M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::S8]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::S16]), one_of(&[M::U16, M::U32, M::U64, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::S32]), one_of(&[M::U32, M::U64, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[one_of(&[M::Sat]), one_of(&[M::S64]), one_of(&[M::U64])], &[], &[ptx(1, 0, &t::ALL)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -989,14 +989,14 @@ pub(crate) static CVT: [Form; 34] = [
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, t::ALL)])])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3, 4], &[], &[
-                row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, t::SM_13)]), 
-                row(&[Cell::Any, Cell::Any, one_of(&[M::F16]), one_of(&[M::F32])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F64])], &[], &[ptx(1, 0, t::ALL)]), 
-                row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, t::SM_13)])])])
+                row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Any, one_of(&[M::F64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::SM_13)]), 
+                row(&[Cell::Any, Cell::Any, one_of(&[M::F16]), one_of(&[M::F32])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::ALL)]), 
+                row(&[Cell::Any, Cell::Any, one_of(&[M::F32]), one_of(&[M::F64])], &[], &[ptx(1, 0, &t::SM_13)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1007,14 +1007,14 @@ pub(crate) static CVT: [Form; 34] = [
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, t::ALL)])])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[0, 1, 2, 3], &[], &[
-                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
-                row(&[Cell::Any, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, t::SM_80)]), 
-                row(&[Cell::Absent, one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
-                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, t::SM_90)])])])
+                row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
+                row(&[Cell::Any, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, &t::SM_80)]), 
+                row(&[Cell::Absent, one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
+                row(&[Cell::Absent, Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1025,12 +1025,12 @@ pub(crate) static CVT: [Form; 34] = [
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, t::ALL)])])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3], &[], &[
-                row(&[Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, t::SM_90)]), 
-                row(&[Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, t::SM_80)]), 
-                row(&[one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)]), 
-                row(&[Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, t::SM_90)])])])
+                row(&[Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)]), 
+                row(&[Cell::Absent, one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 1, &t::SM_80)]), 
+                row(&[one_of(&[M::Ftz]), one_of(&[M::F32]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
+                row(&[Cell::Absent, one_of(&[M::F16, M::F64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1041,41 +1041,41 @@ pub(crate) static CVT: [Form; 34] = [
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3))])
-        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, t::ALL)])])
+        .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 3], &[], &[
-                row(&[Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])], &[], &[ptx(7, 8, t::SM_90)]), 
-                row(&[Cell::Any, one_of(&[M::F32])], &[], &[ptx(7, 0, t::SM_80)])])])
+                row(&[Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])], &[], &[ptx(7, 8, &t::SM_90)]), 
+                row(&[Cell::Any, one_of(&[M::F32])], &[], &[ptx(7, 0, &t::SM_80)])])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.f16.f32 d, a
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16, l::F32], &[ptx(1, 0, t::ALL)])
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
         .with_rules(&[
-            since(C::Filled(1), &[ptx(7, 0, t::SM_80)]),
-            since(C::Filled(2), &[ptx(8, 1, t::SM_70)])])
+            since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
+            since(C::Filled(2), &[ptx(8, 1, &t::SM_70)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
             op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN]),
             op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, t::SM_80)])])
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits
-    form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
@@ -1087,30 +1087,30 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.bf16.f32 d, a
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16, l::F32], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4))])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, t::SM_80)])])
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b
-    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4)),
             op("b", 2, R::Use).ty(T::Slot(4))])
-        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, t::SM_80)])])
+        .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits
-    form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1122,31 +1122,31 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rna{.satfinite}.tf32.f32 d, a
-    form("9.7.9.21", ".rna{.satfinite}.tf32.f32 d, a", &[l::RNA, l::SATFINITE_OPT, l::TF32, l::F32], &[ptx(7, 0, t::SM_80)])
+    form("9.7.9.21", ".rna{.satfinite}.tf32.f32 d, a", &[l::RNA, l::SATFINITE_OPT, l::TF32, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(3))])
         .with_rules(&[
             deny(C::Operand(1, Q::NotF32Bits)).ptxas(),
-            since(C::Filled(1), &[ptx(8, 1, t::SM_80)])])
+            since(C::Filled(1), &[ptx(8, 1, &t::SM_80)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd2{.satfinite}{.relu}.tf32.f32 d, a
-    form("9.7.9.21", ".frnd2{.satfinite}{.relu}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::TF32, l::F32], &[ptx(7, 8, t::SM_90)])
+    form("9.7.9.21", ".frnd2{.satfinite}{.relu}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::TF32, l::F32], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
             op("a", 1, R::Use).ty(T::Slot(4))])
-        .with_rules(&[since(C::Filled(1), &[ptx(8, 6, t::SM_100)])])
+        .with_rules(&[since(C::Filled(1), &[ptx(8, 6, &t::SM_100)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f8x2type.f32 d, a, b
-    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, t::SM_90), ptx(8, 1, t::SM_89)])
+    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1157,7 +1157,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f8x2type.f16x2 d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, t::SM_90), ptx(8, 1, t::SM_89)])
+    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1167,7 +1167,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f8x2type.bf16x2 d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
+    form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, &t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1177,7 +1177,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}.f16x2.f8x2type d, a
-    form("9.7.9.21", ".rn{.relu}.f16x2.f8x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F8X2TYPE], &[ptx(7, 8, t::SM_90), ptx(8, 1, t::SM_89)])
+    form("9.7.9.21", ".rn{.relu}.f16x2.f8x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F8X2TYPE], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -1187,7 +1187,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits
-    form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1201,7 +1201,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f4x2type.f32 d, a, b
-    form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1212,7 +1212,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f4x2type.type d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, t::SM_100F_SM_110F_SM_120F)]).ptxas()
+    form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1222,7 +1222,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}.f16x2.f4x2type d, a
-    form("9.7.9.21", ".rn{.relu}.f16x2.f4x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F4X2TYPE], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.21", ".rn{.relu}.f16x2.f4x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F4X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -1232,7 +1232,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits
-    form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1246,7 +1246,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f6x2type.f32 d, a, b
-    form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1257,7 +1257,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}.f6x2type.type d, a
-    form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, t::SM_100F_SM_110F_SM_120F)]).ptxas()
+    form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1267,7 +1267,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}.f16x2.f6x2type d, a
-    form("9.7.9.21", ".rn{.relu}.f16x2.f6x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F6X2TYPE], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.21", ".rn{.relu}.f16x2.f6x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F6X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -1277,7 +1277,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits
-    form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, t::SM_100A_SM_103A)])
+    form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)),
@@ -1291,7 +1291,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd3{.satfinite}.ue8m0x2.f32 d, a, b
-    form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::F32], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -1302,7 +1302,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.frnd3{.satfinite}.ue8m0x2.bf16x2 d, a
-    form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::BF16X2], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::BF16X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
@@ -1312,7 +1312,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.bf16x2.ue8m0x2 d, a
-    form("9.7.9.21", ".rn.bf16x2.ue8m0x2 d, a", &[l::RN, l::BF16X2, l::UE8M0X2], &[ptx(8, 6, t::SM_100A_SM_110A_SM_120A), ptx(8, 8, t::SM_100F_SM_110F_SM_120F)])
+    form("9.7.9.21", ".rn.bf16x2.ue8m0x2 d, a", &[l::RN, l::BF16X2, l::UE8M0X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
@@ -1322,7 +1322,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}
-    form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, t::SM_100F_SM_110F_SM_120F)]).ptxas()
+    form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(4)),
@@ -1333,7 +1333,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}
-    form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
+    form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(4)),
@@ -1345,7 +1345,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}
-    form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
+    form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(4)),
@@ -1356,7 +1356,7 @@ pub(crate) static CVT: [Form; 34] = [
             "the random bits must be in a register of a bits type"])
         .with_differences(&["from `.f64` with `.ftz`, and from `.f32` with `.ftz` and `.sat` to 64 bits, ptxas rejects wider registers; this table accepts them"]),
     // cvt.rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}
-    form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
+    form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(4)),
@@ -1375,19 +1375,19 @@ const CVT_PACK_CONVERTTYPE_2: &Slot = &slot(".convertType", &[M::U2, M::S2, M::U
 const CVT_PACK_CTYPE: &Slot = &slot(".cType", &[M::B32]);
 pub(crate) static CVT_PACK: [Form; 2] = [
     // cvt.pack.sat.convertType.abType d, a, b
-    form("9.7.9.22", ".sat.convertType.abType d, a, b", &[l::SAT, CVT_PACK_CONVERTTYPE, CVT_PACK_ABTYPE], &[ptx(6, 5, t::SM_72)])
+    form("9.7.9.22", ".sat.convertType.abType d, a, b", &[l::SAT, CVT_PACK_CONVERTTYPE, CVT_PACK_ABTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::WIDEN]),
             op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN]),
             op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN])]),
     // cvt.pack.sat.convertType.abType.cType d, a, b, c
-    form("9.7.9.22", ".sat.convertType.abType.cType d, a, b, c", &[l::SAT, CVT_PACK_CONVERTTYPE_2, CVT_PACK_ABTYPE, CVT_PACK_CTYPE], &[ptx(6, 5, t::SM_72)])
+    form("9.7.9.22", ".sat.convertType.abType.cType d, a, b, c", &[l::SAT, CVT_PACK_CONVERTTYPE_2, CVT_PACK_ABTYPE, CVT_PACK_CTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::WIDEN]),
             op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN]),
             op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN]),
             op("c", 3, R::Use).ty(T::Slot(3)).marks(&[K::WIDEN])])
-        .with_rules(&[since(holds(1, &[M::U2, M::S2, M::U4, M::S4]), &[ptx(6, 5, t::SM_75)])]),
+        .with_rules(&[since(holds(1, &[M::U2, M::S2, M::U4, M::S4]), &[ptx(6, 5, &t::SM_75)])]),
 ];
 
 // mapa
@@ -1395,14 +1395,14 @@ const MAPA_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optional();
 const MAPA_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 pub(crate) static MAPA: [Form; 2] = [
     // mapa{.space}.type d, a, b
-    form("9.7.9.23", "{.space}.type d, a, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, t::SM_90)])
+    form("9.7.9.23", "{.space}.type d, a, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)),
             op("b", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
     // mapa{.space}.type d, sh, b
-    form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, t::SM_90)])
+    form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("sh", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Shared])),
@@ -1415,13 +1415,13 @@ const GETCTARANK_SPACE_OPT: &Slot = &slot(".space", &[M::SharedCluster]).optiona
 const GETCTARANK_TYPE: &Slot = &slot(".type", &[M::U32, M::U64]);
 pub(crate) static GETCTARANK: [Form; 2] = [
     // getctarank{.space}.type d, a
-    form("9.7.9.24", "{.space}.type d, a", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, t::SM_90)])
+    form("9.7.9.24", "{.space}.type d, a", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)),
             op("a", 1, R::Use).ty(T::Slot(1))])
         .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
     // getctarank{.space}.type d, var
-    form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, t::SM_90)])
+    form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)),
             op("var", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Shared]))])

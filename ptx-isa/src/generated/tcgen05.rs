@@ -7,7 +7,7 @@ use crate::row::*;
 const TCGEN05_ALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_ALLOC: [Form; 1] = [
     // tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
-    form("9.7.16.7.1", ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.7.1", ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("dst", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(3)).size(Size::Fixed(4)),
             op("nCols", 1, R::Use).ty(T::Scalar(S::U32)).range(32, 512, 32)])
@@ -19,7 +19,7 @@ pub(crate) static TCGEN05_ALLOC: [Form; 1] = [
 const TCGEN05_DEALLOC_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_DEALLOC: [Form; 1] = [
     // tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols
-    form("9.7.16.7.1", ".cta_group.sync.aligned.b32 taddr, nCols", &[TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.7.1", ".cta_group.sync.aligned.b32 taddr, nCols", &[TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Use).ty(T::Scalar(S::U32)).marks(&[K::TMEM]),
             op("nCols", 1, R::Use).ty(T::Scalar(S::U32)).range(32, 512, 32)])
@@ -31,7 +31,7 @@ pub(crate) static TCGEN05_DEALLOC: [Form; 1] = [
 const TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_RELINQUISH_ALLOC_PERMIT: [Form; 1] = [
     // tcgen05.relinquish_alloc_permit.cta_group.sync.aligned
-    form("9.7.16.7.1", ".cta_group.sync.aligned", &[TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP, l::SYNC, l::ALIGNED], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.7.1", ".cta_group.sync.aligned", &[TCGEN05_RELINQUISH_ALLOC_PERMIT_CTA_GROUP, l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
@@ -43,7 +43,7 @@ const TCGEN05_LD_SHAPE1: &Slot = &slot(".shape1", &[M::D16x64b, M::D16x128b, M::
 const TCGEN05_LD_SHAPE2: &Slot = &slot(".shape2", &[M::D16x32bx2]);
 pub(crate) static TCGEN05_LD: [Form; 2] = [
     // tcgen05.ld.sync.aligned.shape1.num{.pack}.b32 r, [taddr]
-    form("9.7.16.8.3", ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE1, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.8.3", ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE1, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).ty(T::Slot(5)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).access(A::Read)])
@@ -71,7 +71,7 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.ld.sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
-    form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).ty(T::Slot(5)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("taddr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).access(A::Read),
@@ -96,7 +96,7 @@ const TCGEN05_LD_RED_SHAPE4: &Slot = &slot(".shape4", &[M::D16x32bx2]);
 const TCGEN05_LD_RED_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
 pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
     // tcgen05.ld.red.sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
-    form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, t::SM_110A_SM_103F_SM_110F)])
+    form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
@@ -111,7 +111,7 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
                 row(&[one_of(&[M::X128])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.ld.red.sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
-    form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, t::SM_110A_SM_103F_SM_110F)])
+    form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
@@ -127,7 +127,7 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
                 row(&[one_of(&[M::X128])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.ld.red.sync.aligned.shape3.num.redOp.type r, redval, [taddr]
-    form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, t::SM_110A_SM_103F_SM_110F)])
+    form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
@@ -142,7 +142,7 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
                 row(&[one_of(&[M::X128])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.ld.red.sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
-    form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, t::SM_110A_SM_103F_SM_110F)])
+    form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
             op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
             op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
@@ -166,7 +166,7 @@ const TCGEN05_ST_SHAPE2: &Slot = &slot(".shape2", &[M::D16x32bx2]);
 const TCGEN05_ST_UNPACK_OPT: &Slot = &slot(".unpack", &[M::Unpack16b]).optional();
 pub(crate) static TCGEN05_ST: [Form; 2] = [
     // tcgen05.st.sync.aligned.shape1.num{.unpack}.b32 [taddr], r
-    form("9.7.16.8.4", ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE1, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.8.4", ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE1, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Write),
             op("r", 1, R::Use).ty(T::Slot(5)).length(L::Table).marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
@@ -194,7 +194,7 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
                 row(&[one_of(&[M::D16x256b]), one_of(&[M::X32])], &[&[128]], &[])])])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Start))]),
     // tcgen05.st.sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r
-    form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Write),
             op("immHalfSplitoff", 1, R::Imm),
@@ -214,7 +214,7 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
 // tcgen05.wait::ld tcgen05.wait::st
 pub(crate) static TCGEN05_WAIT_LD: [Form; 1] = [
     // tcgen05.wait::ld.sync.aligned
-    form("9.7.16.8.5", ".sync.aligned", &[l::SYNC, l::ALIGNED], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.8.5", ".sync.aligned", &[l::SYNC, l::ALIGNED], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::Async(Completion::Tcgen05, AsyncPhase::Wait))]),
 ];
 
@@ -226,7 +226,7 @@ const TCGEN05_CP_SHAPE: &Slot = &slot(".shape", &[M::D128x256b, M::D4x256b, M::D
 const TCGEN05_CP_SRC_FMT_OPT: &Slot = &slot(".src_fmt", &[M::B6x16P32, M::B4x16P64]).optional();
 pub(crate) static TCGEN05_CP: [Form; 1] = [
     // tcgen05.cp.cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc
-    form("9.7.16.9.2", ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc", &[TCGEN05_CP_CTA_GROUP, TCGEN05_CP_SHAPE, TCGEN05_CP_MULTICAST_OPT, TCGEN05_CP_DST_FMT_OPT, TCGEN05_CP_SRC_FMT_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.9.2", ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc", &[TCGEN05_CP_CTA_GROUP, TCGEN05_CP_SHAPE, TCGEN05_CP_MULTICAST_OPT, TCGEN05_CP_DST_FMT_OPT, TCGEN05_CP_SRC_FMT_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
             op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Write),
@@ -249,7 +249,7 @@ pub(crate) static TCGEN05_CP: [Form; 1] = [
 const TCGEN05_SHIFT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::CtaGroup2]);
 pub(crate) static TCGEN05_SHIFT: [Form; 1] = [
     // tcgen05.shift.cta_group.down [taddr]
-    form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, t::SM_100A_SM_103A_SM_110A)])
+    form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)])
         .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::ReadWrite)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread)]),
@@ -264,7 +264,7 @@ const TCGEN05_MMA_KIND_3: &Slot = &slot(".kind", &[M::KindI8]);
 const TCGEN05_MMA_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
 pub(crate) static TCGEN05_MMA: [Form; 6] = [
     // tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -276,7 +276,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
             must_agree(0, Enforcement::Warning),
-            since(C::Operand(6, Q::Present), &[ptx(8, 6, t::SM_100A), ptx(8, 8, t::SM_100F)])])
+            since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -284,7 +284,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -297,7 +297,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
             must_agree(0, Enforcement::Warning),
-            since(C::Operand(6, Q::Present), &[ptx(8, 6, t::SM_100A), ptx(8, 8, t::SM_100F)])])
+            since(C::Operand(6, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -305,7 +305,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -320,9 +320,9 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])),
             require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
             must_agree(0, Enforcement::Warning),
-            since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, t::ALL)]),
-            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, t::ALL)])])
+            since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
+            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -330,7 +330,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -345,9 +345,9 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             require(holds(3, &[M::ScaleVec4X, M::Block16]), holds(1, &[M::KindMxf4nvf4])),
             require(holds(1, &[M::KindMxf4nvf4]), C::Filled(3)),
             must_agree(0, Enforcement::Warning),
-            since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, t::ALL)]),
-            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, t::ALL)])])
+            since(holds(1, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
+            since(holds(3, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(3, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -355,7 +355,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -372,7 +372,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -401,7 +401,7 @@ const TCGEN05_MMA_2_KIND_3: &Slot = &slot(".kind", &[M::KindI8]);
 const TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT: &Slot = &slot(".scale_vectorsize", &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X, M::Block16, M::Block32]).optional();
 pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
     // tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -414,7 +414,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
         .with_rules(&[
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
             must_agree(1, Enforcement::Warning),
-            since(C::Operand(7, Q::Present), &[ptx(8, 6, t::SM_100A), ptx(8, 8, t::SM_100F)])])
+            since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -422,7 +422,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -436,7 +436,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
             must_agree(1, Enforcement::Warning),
-            since(C::Operand(7, Q::Present), &[ptx(8, 6, t::SM_100A), ptx(8, 8, t::SM_100F)])])
+            since(C::Operand(7, Q::Present), &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -444,7 +444,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -460,10 +460,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])),
             require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
             must_agree(1, Enforcement::Warning),
-            since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, t::ALL)]),
-            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, t::ALL)])])
+            since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
+            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -471,7 +471,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
-    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -487,10 +487,10 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             require(holds(4, &[M::ScaleVec4X, M::Block16]), holds(2, &[M::KindMxf4nvf4])),
             require(holds(2, &[M::KindMxf4nvf4]), C::Filled(4)),
             must_agree(1, Enforcement::Warning),
-            since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, t::ALL)]),
-            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, t::SM_100A_SM_103A_SM_110A)]),
-            since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, t::ALL)])])
+            since(holds(2, &[M::KindMxf4nvf4]), &[ptx(8, 7, &t::ALL)]),
+            since(holds(2, &[M::KindMxf4, M::KindMxf4nvf4]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(4, &[M::ScaleVec1X, M::ScaleVec2X, M::ScaleVec4X]), &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)]),
+            since(holds(4, &[M::Block16, M::Block32]), &[ptx(8, 8, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
@@ -498,7 +498,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -518,7 +518,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::Memory(A::Read, M::Shared))])
         .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
     // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
-    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -545,7 +545,7 @@ const TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[M:
 const TCGEN05_MMA_WS_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
     // tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -560,7 +560,7 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -575,7 +575,7 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -590,7 +590,7 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -611,7 +611,7 @@ const TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT: &Slot = &slot(".collector_usage", &[
 const TCGEN05_MMA_WS_2_KIND: &Slot = &slot(".kind", &[M::KindF16, M::KindTf32, M::KindF8f6f4]);
 pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
     // tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -627,7 +627,7 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -643,7 +643,7 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
@@ -659,7 +659,7 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
-    form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, t::SM_100A_SM_110A)])
+    form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
             op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
             op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
@@ -679,14 +679,14 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
 // tcgen05.fence::before_thread_sync
 pub(crate) static TCGEN05_FENCE_BEFORE_THREAD_SYNC: [Form; 1] = [
     // tcgen05.fence::before_thread_sync
-    form("9.7.16.11.1", "", &[], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_effects(&[effect(E::Fence)]),
 ];
 
 // tcgen05.fence::after_thread_sync
 pub(crate) static TCGEN05_FENCE_AFTER_THREAD_SYNC: [Form; 1] = [
     // tcgen05.fence::after_thread_sync
-    form("9.7.16.11.1", "", &[], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.11.1", "", &[], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_effects(&[effect(E::Fence)]),
 ];
 
@@ -696,7 +696,7 @@ const TCGEN05_COMMIT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::C
 const TCGEN05_COMMIT_MULTICAST_OPT: &Slot = &slot(".multicast", &[M::MulticastCluster]).optional();
 pub(crate) static TCGEN05_COMMIT: [Form; 1] = [
     // tcgen05.commit.cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
-    form("9.7.16.12.1", ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}", &[TCGEN05_COMMIT_CTA_GROUP, TCGEN05_COMMIT_COMPLETION_MECHANISM, l::SHARED_CLUSTER_OPT, TCGEN05_COMMIT_MULTICAST_OPT, l::B64], &[ptx(8, 6, t::SM_100A_SM_110A), ptx(8, 8, t::SM_100F_SM_110F)])
+    form("9.7.16.12.1", ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}", &[TCGEN05_COMMIT_CTA_GROUP, TCGEN05_COMMIT_COMPLETION_MECHANISM, l::SHARED_CLUSTER_OPT, TCGEN05_COMMIT_MULTICAST_OPT, l::B64], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
             op("mbar", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).align(8).size(Size::Fixed(8)),
             op("ctaMask", 1, R::Use).optional().ty(T::Scalar(S::B16)).marks(&[K::REG]).iff(C::Filled(3))])

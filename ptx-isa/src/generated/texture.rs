@@ -9,7 +9,7 @@ const TEX_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]);
 const TEX_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX: [Form; 2] = [
     // tex.geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
-    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V4, TEX_DTYPE, TEX_CTYPE], &[ptx(1, 0, t::ALL)])
+    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V4, TEX_DTYPE, TEX_CTYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -26,21 +26,21 @@ pub(crate) static TEX: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(C::Operand(3, Q::Present), &[ptx(1, 5, t::ALL)]),
-            since(holds(0, &[M::A1d, M::A2d]), &[ptx(2, 3, t::ALL)]),
-            since(holds(0, &[M::Cube, M::Acube]), &[ptx(3, 0, t::ALL)]),
-            since(holds(0, &[M::Acube]), &[ptx(3, 0, t::SM_20)]),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, t::SM_53)]),
-            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
-            since(C::Operand(2, Q::Register), &[ptx(3, 1, t::SM_20)]),
+            since(C::Operand(3, Q::Present), &[ptx(1, 5, &t::ALL)]),
+            since(holds(0, &[M::A1d, M::A2d]), &[ptx(2, 3, &t::ALL)]),
+            since(holds(0, &[M::Cube, M::Acube]), &[ptx(3, 0, &t::ALL)]),
+            since(holds(0, &[M::Acube]), &[ptx(3, 0, &t::SM_20)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
+            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
+            since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .with_notes(&["a sampler of its own belongs to texmode_independent modules"])
         .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
     // tex.geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
-    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -57,8 +57,8 @@ pub(crate) static TEX: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
+            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
         .with_notes(&["a sampler of its own belongs to texmode_independent modules"])
@@ -71,7 +71,7 @@ const TEX_BASE_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32])
 const TEX_BASE_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX_BASE: [Form; 2] = [
     // tex.base.geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
-    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V4, TEX_BASE_DTYPE, TEX_BASE_CTYPE], &[ptx(3, 1, t::SM_20)])
+    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V4, TEX_BASE_DTYPE, TEX_BASE_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -88,14 +88,14 @@ pub(crate) static TEX_BASE: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, t::SM_53)]),
-            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
+            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
     // tex.base.geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
-    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V2, l::F16X2, TEX_BASE_CTYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V2, l::F16X2, TEX_BASE_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -112,8 +112,8 @@ pub(crate) static TEX_BASE: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
+            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
 ];
@@ -124,7 +124,7 @@ const TEX_LEVEL_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32]
 const TEX_LEVEL_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX_LEVEL: [Form; 2] = [
     // tex.level.geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
-    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V4, TEX_LEVEL_DTYPE, TEX_LEVEL_CTYPE], &[ptx(3, 1, t::SM_20)])
+    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V4, TEX_LEVEL_DTYPE, TEX_LEVEL_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -142,17 +142,17 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, t::SM_53)]),
-            since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
+            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[holds(3, &[M::S32]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
     // tex.level.geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
-    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V2, l::F16X2, TEX_LEVEL_CTYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V2, l::F16X2, TEX_LEVEL_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -170,8 +170,8 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
+            since(C::Any(&[C::Operand(6, Q::Present), C::Operand(7, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(6, Q::Present), C::Not(&C::Operand(7, Q::Present)), C::Operand(3, Q::Register)])).ptxas(),
@@ -185,7 +185,7 @@ const TEX_GRAD_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F16, M::F32])
 const TEX_GRAD_GEOM: &Slot = &slot(".geom", &[M::D1d, M::D2d, M::D3d, M::A1d, M::A2d, M::Cube, M::Acube, M::D2dms, M::A2dms]);
 pub(crate) static TEX_GRAD: [Form; 2] = [
     // tex.grad.geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
-    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V4, TEX_GRAD_DTYPE, TEX_GRAD_CTYPE], &[ptx(3, 1, t::SM_20)])
+    form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V4, TEX_GRAD_DTYPE, TEX_GRAD_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -204,10 +204,10 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, t::SM_30)]),
-            since(holds(2, &[M::F16]), &[ptx(4, 2, t::SM_53)]),
-            since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
+            since(holds(0, &[M::D2dms, M::A2dms]), &[ptx(3, 2, &t::SM_30)]),
+            since(holds(2, &[M::F16]), &[ptx(4, 2, &t::SM_53)]),
+            since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::A1d, M::A2d, M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
@@ -215,7 +215,7 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
             deny(C::All(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present), holds(0, &[M::D1d, M::A1d, M::Cube, M::Acube])])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))]),
     // tex.grad.geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
-    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V2, l::F16X2, TEX_GRAD_CTYPE], &[ptx(4, 2, t::SM_53)])
+    form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V2, l::F16X2, TEX_GRAD_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -234,8 +234,8 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
             deny(C::All(&[holds(0, &[M::A1d, M::A2d, M::Acube]), C::Operand(4, Q::Floating), C::Not(&C::Operand(3, Q::Register))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(0, &[M::A1d, M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
-            since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
+            since(C::Any(&[C::Operand(7, Q::Present), C::Operand(8, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(holds(0, &[M::D2dms, M::A2dms])).ptxas(),
             deny(C::All(&[holds(0, &[M::D3d, M::A1d, M::A2d, M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[C::Operand(8, Q::Present), C::Any(&[C::Operand(3, Q::Register), C::Operand(4, Q::Integer)])])).ptxas(),
@@ -249,7 +249,7 @@ const TLD4_DTYPE: &Slot = &slot(".dtype", &[M::U32, M::S32, M::F32]);
 const TLD4_GEOM: &Slot = &slot(".geom", &[M::D2d, M::A2d, M::Cube, M::Acube]);
 pub(crate) static TLD4: [Form; 1] = [
     // tld4.comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}
-    form("9.7.10.4", ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}", &[TLD4_COMP, TLD4_GEOM, l::V4, TLD4_DTYPE, l::F32], &[ptx(2, 2, t::SM_20)])
+    form("9.7.10.4", ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}", &[TLD4_COMP, TLD4_GEOM, l::V4, TLD4_DTYPE, l::F32], &[ptx(2, 2, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(3)).length(L::Fixed(4)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
@@ -259,10 +259,10 @@ pub(crate) static TLD4: [Form; 1] = [
             op("e", 2, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::A2d]), 1)])).marks(&[K::ALLOW_LONGER_VEC]),
             op("f", 3, R::Use).optional().ty(T::Slot(4)).marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
-            since(holds(1, &[M::A2d, M::Cube, M::Acube]), &[ptx(4, 3, t::SM_20)]),
-            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, t::SM_30)]),
-            since(C::Operand(1, Q::Present), &[ptx(7, 1, t::SM_60)]),
-            since(C::Operand(2, Q::Register), &[ptx(3, 1, t::SM_20)]),
+            since(holds(1, &[M::A2d, M::Cube, M::Acube]), &[ptx(4, 3, &t::SM_20)]),
+            since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
+            since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
+            since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             deny(C::All(&[holds(1, &[M::A2d, M::Acube]), C::Operand(4, Q::Floating)])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Not(&holds(1, &[M::A2d, M::Acube]))])),
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
@@ -276,25 +276,25 @@ const TXQ_SQUERY: &Slot = &slot(".squery", &[M::ForceUnnormalizedCoords, M::Filt
 const TXQ_TQUERY: &Slot = &slot(".tquery", &[M::Width, M::Height, M::Depth, M::ChannelDataType, M::ChannelOrder, M::NormalizedCoords, M::ArraySize, M::NumMipmapLevels, M::NumSamples]);
 pub(crate) static TXQ: [Form; 3] = [
     // txq.tquery.b32 d, [a]
-    form("9.7.10.5", ".tquery.b32 d, [a]", &[TXQ_TQUERY, l::B32], &[ptx(1, 5, t::ALL)])
+    form("9.7.10.5", ".tquery.b32 d, [a]", &[TXQ_TQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE, K::UNIFIED])])
         .with_rules(&[
-            since(holds(0, &[M::ArraySize]), &[ptx(4, 1, t::SM_30)]),
-            since(holds(0, &[M::NumMipmapLevels]), &[ptx(4, 1, t::SM_30)]),
-            since(holds(0, &[M::NumSamples]), &[ptx(4, 1, t::SM_30)]),
-            since(C::Operand(1, Q::Register), &[ptx(3, 1, t::SM_20)])]),
+            since(holds(0, &[M::ArraySize]), &[ptx(4, 1, &t::SM_30)]),
+            since(holds(0, &[M::NumMipmapLevels]), &[ptx(4, 1, &t::SM_30)]),
+            since(holds(0, &[M::NumSamples]), &[ptx(4, 1, &t::SM_30)]),
+            since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)])]),
     // txq.squery.b32 d, [a]
-    form("9.7.10.5", ".squery.b32 d, [a]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, t::ALL)])
+    form("9.7.10.5", ".squery.b32 d, [a]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE, K::UNIFIED])])
         .with_rules(&[
-            since(C::Operand(1, Q::Register), &[ptx(3, 1, t::SM_20)]),
+            since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             require(C::Always, C::Any(&[C::Not(&holds(0, &[M::ForceUnnormalizedCoords])), C::Operand(1, Q::Register)]))]),
     // txq.squery.b32 d, [b]
-    form("9.7.10.5", ".squery.b32 d, [b]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, t::ALL)])
+    form("9.7.10.5", ".squery.b32 d, [b]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("b", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::SAMPLER])]),
@@ -304,7 +304,7 @@ pub(crate) static TXQ: [Form; 3] = [
 const TXQ_LEVEL_TLQUERY: &Slot = &slot(".tlquery", &[M::Width, M::Height, M::Depth]);
 pub(crate) static TXQ_LEVEL: [Form; 1] = [
     // txq.level.tlquery.b32 d, [a], lod
-    form("9.7.10.5", ".tlquery.b32 d, [a], lod", &[TXQ_LEVEL_TLQUERY, l::B32], &[ptx(4, 3, t::SM_30)])
+    form("9.7.10.5", ".tlquery.b32 d, [a], lod", &[TXQ_LEVEL_TLQUERY, l::B32], &[ptx(4, 3, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]),
@@ -315,7 +315,7 @@ pub(crate) static TXQ_LEVEL: [Form; 1] = [
 const ISTYPEP_TYPE: &Slot = &slot(".type", &[M::Texref, M::Samplerref, M::Surfref]);
 pub(crate) static ISTYPEP: [Form; 1] = [
     // istypep.type p, a
-    form("9.7.10.6", ".type p, a", &[ISTYPEP_TYPE], &[ptx(4, 0, t::SM_30)])
+    form("9.7.10.6", ".type p, a", &[ISTYPEP_TYPE], &[ptx(4, 0, &t::SM_30)])
         .with_operands(&[
             op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
             op("a", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::REG])]),

@@ -7,22 +7,22 @@ use crate::row::*;
 const VOTE_MODE: &Slot = &slot(".mode", &[M::All, M::Any, M::Uni]);
 pub(crate) static VOTE: [Form; 2] = [
     // vote.mode.pred d, a
-    form("9.7.13.8", ".mode.pred d, a", &[VOTE_MODE, l::PRED], &[ptx(1, 2, t::ALL)])
+    form("9.7.13.8", ".mode.pred d, a", &[VOTE_MODE, l::PRED], &[ptx(1, 2, &t::ALL)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::NOT])])
         .with_rules(&[
-            removed_in(C::Always, &[ptx(6, 4, t::SM_70)]),
-            deprecated(C::Always, &[ptx(6, 0, t::ALL)], "`vote.sync`, with a mask of the threads that take part")])
+            removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
+            deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`vote.sync`, with a mask of the threads that take part")])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
     // vote.ballot.b32 d, a
-    form("9.7.13.8", ".ballot.b32 d, a", &[l::BALLOT, l::B32], &[ptx(2, 0, t::SM_20)])
+    form("9.7.13.8", ".ballot.b32 d, a", &[l::BALLOT, l::B32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(1)),
             op("a", 1, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
         .with_rules(&[
-            removed_in(C::Always, &[ptx(6, 4, t::SM_70)]),
-            deprecated(C::Always, &[ptx(6, 0, t::ALL)], "`vote.sync`, with a mask of the threads that take part")])
+            removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
+            deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`vote.sync`, with a mask of the threads that take part")])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
 ];
 
@@ -30,14 +30,14 @@ pub(crate) static VOTE: [Form; 2] = [
 const VOTE_2_MODE: &Slot = &slot(".mode", &[M::All, M::Any, M::Uni]);
 pub(crate) static VOTE_2: [Form; 2] = [
     // vote.sync.mode.pred d, a, membermask
-    form("9.7.13.9", ".sync.mode.pred d, a, membermask", &[l::SYNC, VOTE_2_MODE, l::PRED], &[ptx(6, 0, t::SM_30)])
+    form("9.7.13.9", ".sync.mode.pred d, a, membermask", &[l::SYNC, VOTE_2_MODE, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::NOT]),
             op("membermask", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Lanes(2))]),
     // vote.sync.ballot.b32 d, a, membermask
-    form("9.7.13.9", ".sync.ballot.b32 d, a, membermask", &[l::SYNC, l::BALLOT, l::B32], &[ptx(6, 0, t::SM_30)])
+    form("9.7.13.9", ".sync.ballot.b32 d, a, membermask", &[l::SYNC, l::BALLOT, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Slot(2)),
             op("a", 1, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
@@ -48,7 +48,7 @@ pub(crate) static VOTE_2: [Form; 2] = [
 // match
 pub(crate) static MATCH: [Form; 4] = [
     // match.any.sync.b32 d, a, membermask
-    form("9.7.13.10", ".any.sync.b32 d, a, membermask", &[l::ANY, l::SYNC, l::B32], &[ptx(6, 0, t::SM_70)])
+    form("9.7.13.10", ".any.sync.b32 d, a, membermask", &[l::ANY, l::SYNC, l::B32], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::DISCARD]),
             op("a", 1, R::Use).ty(T::Scalar(S::U32)),
@@ -56,7 +56,7 @@ pub(crate) static MATCH: [Form; 4] = [
         .with_rules(&[deny(C::Operand(0, Q::Discard))])
         .with_effects(&[effect(E::Lanes(2))]),
     // match.any.sync.b64 d, a, membermask
-    form("9.7.13.10", ".any.sync.b64 d, a, membermask", &[l::ANY, l::SYNC, l::B64], &[ptx(6, 0, t::SM_70)])
+    form("9.7.13.10", ".any.sync.b64 d, a, membermask", &[l::ANY, l::SYNC, l::B64], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::DISCARD]),
             op("a", 1, R::Use).ty(T::Slot(2)),
@@ -64,7 +64,7 @@ pub(crate) static MATCH: [Form; 4] = [
         .with_rules(&[deny(C::Operand(0, Q::Discard))])
         .with_effects(&[effect(E::Lanes(2))]),
     // match.all.sync.b32 d{|p}, a, membermask
-    form("9.7.13.10", ".all.sync.b32 d{|p}, a, membermask", &[l::ALL, l::SYNC, l::B32], &[ptx(6, 0, t::SM_70)])
+    form("9.7.13.10", ".all.sync.b32 d{|p}, a, membermask", &[l::ALL, l::SYNC, l::B32], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -72,7 +72,7 @@ pub(crate) static MATCH: [Form; 4] = [
             op("membermask", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Lanes(3))]),
     // match.all.sync.b64 d{|p}, a, membermask
-    form("9.7.13.10", ".all.sync.b64 d{|p}, a, membermask", &[l::ALL, l::SYNC, l::B64], &[ptx(6, 0, t::SM_70)])
+    form("9.7.13.10", ".all.sync.b64 d{|p}, a, membermask", &[l::ALL, l::SYNC, l::B64], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
@@ -84,7 +84,7 @@ pub(crate) static MATCH: [Form; 4] = [
 // activemask
 pub(crate) static ACTIVEMASK: [Form; 1] = [
     // activemask.b32 d
-    form("9.7.13.11", ".b32 d", &[l::B32], &[ptx(6, 2, t::SM_30)])
+    form("9.7.13.11", ".b32 d", &[l::B32], &[ptx(6, 2, &t::SM_30)])
         .with_operands(&[op("d", 0, R::Def).ty(T::Slot(0))])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Active))]),
 ];
@@ -96,21 +96,21 @@ const REDUX_OP_3: &Slot = &slot(".op", &[M::Min, M::Max]);
 const REDUX_TYPE: &Slot = &slot(".type", &[M::U32, M::S32]);
 pub(crate) static REDUX: [Form; 3] = [
     // redux.sync.op.type dst, src, membermask
-    form("9.7.13.12", ".sync.op.type dst, src, membermask", &[l::SYNC, REDUX_OP, REDUX_TYPE], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.12", ".sync.op.type dst, src, membermask", &[l::SYNC, REDUX_OP, REDUX_TYPE], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Def).ty(T::Slot(2)),
             op("src", 1, R::Use).ty(T::Slot(2)),
             op("membermask", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Lanes(2))]),
     // redux.sync.op.b32 dst, src, membermask
-    form("9.7.13.12", ".sync.op.b32 dst, src, membermask", &[l::SYNC, REDUX_OP_2, l::B32], &[ptx(7, 0, t::SM_80)])
+    form("9.7.13.12", ".sync.op.b32 dst, src, membermask", &[l::SYNC, REDUX_OP_2, l::B32], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
             op("dst", 0, R::Def).ty(T::Scalar(S::U32)),
             op("src", 1, R::Use).ty(T::Scalar(S::U32)),
             op("membermask", 2, R::Use).ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Lanes(2))]),
     // redux.sync.op{.abs}{.NaN}.f32 dst, src, membermask
-    form("9.7.13.12", ".sync.op{.abs}{.NaN}.f32 dst, src, membermask", &[l::SYNC, REDUX_OP_3, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 6, t::SM_100A), ptx(8, 8, t::SM_100F)])
+    form("9.7.13.12", ".sync.op{.abs}{.NaN}.f32 dst, src, membermask", &[l::SYNC, REDUX_OP_3, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 6, &t::SM_100A), ptx(8, 8, &t::SM_100F)])
         .with_operands(&[
             op("dst", 0, R::Def).ty(T::Slot(4)),
             op("src", 1, R::Use).ty(T::Slot(4)),
@@ -121,7 +121,7 @@ pub(crate) static REDUX: [Form; 3] = [
 // elect
 pub(crate) static ELECT: [Form; 1] = [
     // elect.sync d|p, membermask
-    form("9.7.13.14", ".sync d|p, membermask", &[l::SYNC], &[ptx(8, 0, t::SM_90)])
+    form("9.7.13.14", ".sync d|p, membermask", &[l::SYNC], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
             op("d", 0, R::Def).ty(T::Scalar(S::B32)).marks(&[K::DISCARD]),
             op("p", 0, R::Def).nested(N::Pair).ty(T::Scalar(S::Pred)),

@@ -18,7 +18,7 @@ const WGMMA_MMA_ASYNC_SHAPE_4: &Slot = &slot(".shape", &[M::M64n8k32, M::M64n24k
 const WGMMA_MMA_ASYNC_SHAPE_5: &Slot = &slot(".shape", &[M::M64n8k256, M::M64n24k256, M::M64n16k256, M::M64n32k256, M::M64n48k256, M::M64n64k256, M::M64n80k256, M::M64n96k256, M::M64n112k256, M::M64n128k256, M::M64n144k256, M::M64n160k256, M::M64n176k256, M::M64n192k256, M::M64n208k256, M::M64n224k256, M::M64n240k256, M::M64n256k256]);
 pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     // wgmma.mma_async.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -35,7 +35,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -51,7 +51,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -68,7 +68,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -84,7 +84,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -99,7 +99,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -114,7 +114,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -129,7 +129,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -144,35 +144,35 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d
-    form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Slot(4)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
             op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
             op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, t::ALL)])])
+        .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d
-    form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Slot(4)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
             op("a", 1, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
             op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
             op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, t::ALL)])])
+        .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d
-    form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Slot(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -185,7 +185,7 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d
-    form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Slot(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -212,7 +212,7 @@ const WGMMA_MMA_ASYNC_2_SHAPE_3: &Slot = &slot(".shape", &[M::M64n8k64, M::M64n1
 const WGMMA_MMA_ASYNC_2_SHAPE_4: &Slot = &slot(".shape", &[M::M64n8k64, M::M64n24k64, M::M64n16k64, M::M64n32k64, M::M64n48k64, M::M64n64k64, M::M64n80k64, M::M64n96k64, M::M64n112k64, M::M64n128k64, M::M64n144k64, M::M64n160k64, M::M64n176k64, M::M64n192k64, M::M64n208k64, M::M64n224k64, M::M64n240k64, M::M64n256k64]);
 pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -231,7 +231,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -249,7 +249,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -268,7 +268,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -286,7 +286,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -303,7 +303,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -320,7 +320,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -337,7 +337,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -354,7 +354,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Slot(5)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -363,14 +363,14 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).range(0, 0, 1),
             op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, t::ALL)])])
+        .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))]),
     // wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d
-    form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, t::SM_90A)])
+    form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
             op("d", 0, R::ReadWrite).ty(T::Slot(5)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
@@ -379,7 +379,7 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
             op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
             op("sp-sel", 4, R::Imm).range(0, 0, 1),
             op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
-        .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, t::ALL)])])
+        .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -390,21 +390,21 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
 // wgmma.fence
 pub(crate) static WGMMA_FENCE: [Form; 1] = [
     // wgmma.fence.sync{.aligned}
-    form("9.7.15.7.1", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.7.1", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
         .with_effects(&[effect(E::Fence), effect(E::Converge(ConvergenceScope::Warpgroup))]),
 ];
 
 // wgmma.commit_group
 pub(crate) static WGMMA_COMMIT_GROUP: [Form; 1] = [
     // wgmma.commit_group.sync{.aligned}
-    form("9.7.15.7.2", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.7.2", ".sync{.aligned}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
         .with_effects(&[effect(E::Async(Completion::Wgmma, AsyncPhase::Commit)), effect(E::Converge(ConvergenceScope::Warpgroup))]),
 ];
 
 // wgmma.wait_group
 pub(crate) static WGMMA_WAIT_GROUP: [Form; 1] = [
     // wgmma.wait_group.sync{.aligned} N
-    form("9.7.15.7.3", ".sync{.aligned} N", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, t::SM_90A)])
+    form("9.7.15.7.3", ".sync{.aligned} N", &[l::SYNC, l::ALIGNED_OPT], &[ptx(8, 0, &t::SM_90A)])
         .with_operands(&[op("N", 0, R::Imm)])
         .with_effects(&[effect(E::Async(Completion::Wgmma, AsyncPhase::Wait)), effect(E::Converge(ConvergenceScope::Warpgroup))]),
 ];
