@@ -34,9 +34,9 @@ pub enum Statement {
     Close(ScopeId),
     /// The declaration of a function inside another one.
     Function(FuncId),
-    /// Something that was not understood.
+    /// Something that could not be parsed.
     Opaque(OpaqueId),
-    /// Nothing: an edit took the statement away. [`Body::statements`] passes over it.
+    /// Nothing: an edit removed the statement. [`Body::statements`] skips it.
     Removed,
 }
 
@@ -44,7 +44,7 @@ const _: () = assert!(size_of::<Statement>() == 8);
 const _: () = assert!(size_of::<Inst>() == 16);
 const _: () = assert!(size_of::<StmtSpan>() == 8);
 
-/// Where a statement stands in the source, and whether comments stand inside it.
+/// The span of a statement, and whether there are comments inside it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StmtSpan {
     start: u32,
@@ -64,13 +64,13 @@ impl StmtSpan {
         }
     }
 
-    /// Where it stands.
+    /// Its span.
     #[inline]
     pub const fn span(self) -> Span {
         Span::new(self.start, self.start + (self.len & !Self::COMMENTS))
     }
 
-    /// Whether comments or line markers stand between its tokens.
+    /// Whether comments or line markers are between its tokens.
     #[inline]
     pub const fn has_comments(self) -> bool {
         self.len & Self::COMMENTS != 0
@@ -102,7 +102,7 @@ impl GuardSense {
 /// The condition under which an instruction executes: `@p`, `@!p`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Guard {
-    /// Where the predicate stands in the operand pool: a register, or a name that nothing declares.
+    /// The position of the predicate in the operand pool: a register, or an undeclared name.
     pub predicate: OperandRef,
     /// `@!p`
     pub negated: bool,
@@ -114,7 +114,7 @@ pub struct Inst {
     /// The mnemonic, in the table of the module.
     pub sig: SigId,
     operands: OperandRange,
-    /// 0 for none; else bit 0 is set, bit 1 says negated. The predicate then stands in the pool
+    /// 0 for none; else bit 0 is set, bit 1 says negated. The predicate is then in the pool
     /// right before the operands.
     guard: u32,
 }
@@ -152,7 +152,7 @@ impl Inst {
         })
     }
 
-    /// Where its operands stand in the pool.
+    /// Its operands in the pool.
     #[inline]
     pub fn operands(&self) -> OperandRange {
         self.operands
@@ -181,7 +181,7 @@ pub struct Scope {
     pub close: Option<StmtId>,
 }
 
-/// A statement that was not understood: its text is its span.
+/// A statement that could not be parsed: its text is its span.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Opaque {
     /// What it mentions, resolved; each may be read and written.
@@ -201,7 +201,7 @@ pub struct Body {
     pub(crate) closed: bool,
     /// The statements in order.
     pub(crate) statements: PrimaryMap<StmtId, Statement>,
-    /// Where each statement stands, from `base`; as many as `statements`.
+    /// The span of each statement, from `base`; as many as `statements`.
     pub(crate) origins: CowVec<StmtSpan>,
     /// The instructions.
     pub(crate) insts: PrimaryMap<InstId, Inst>,
@@ -223,7 +223,7 @@ pub struct Body {
     pub(crate) directives: PrimaryMap<DirectiveId, DirectiveStmt>,
     /// The call prototypes.
     pub(crate) prototypes: PrimaryMap<PrototypeId, Prototype>,
-    /// Statements that were not understood.
+    /// Statements that could not be parsed.
     pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
     /// What was edited, if anything was.
     pub(crate) edits: Option<Box<Edits<StmtId>>>,
@@ -243,7 +243,7 @@ impl Body {
         Statements::all(&self.statements, self.placed(), Statement::Removed)
     }
 
-    /// The statements from `first` up to, not including, `end`; up to the last one where `end` is no statement.
+    /// The statements from `first` up to, not including, `end`; up to the last one where `end` is not a statement.
     #[inline]
     pub fn range(&self, first: StmtId, end: StmtId) -> Statements<'_> {
         self.statements().between(first, end)
@@ -265,7 +265,7 @@ impl Body {
             .map_or(&[], |i| self.pool.slice(i.operands))
     }
 
-    /// Where a statement stands, counted from [`base`](Self::base).
+    /// The span of a statement, counted from [`base`](Self::base).
     #[inline]
     pub fn span(&self, stmt: StmtId) -> Span {
         self.origins
@@ -273,7 +273,7 @@ impl Body {
             .map_or(Span::default(), |o| o.span())
     }
 
-    /// Where a statement stands, counted from the start of the source.
+    /// The span of a statement, counted from the start of the source.
     pub fn source_span(&self, stmt: StmtId) -> Span {
         self.span(stmt).shifted(self.base)
     }

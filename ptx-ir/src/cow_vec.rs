@@ -51,7 +51,7 @@ impl<V> CowVec<V> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

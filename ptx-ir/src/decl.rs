@@ -12,7 +12,7 @@ use crate::{DeclId, FuncId, NameId, RegDeclId, ScopeId, StmtId, SymbolId, VarId}
 pub enum TypeName {
     /// A type of PTX.
     Known(ScalarType),
-    /// A word that is none, its dot included.
+    /// An unknown type, its dot included.
     Unknown(NameId),
 }
 
@@ -174,13 +174,13 @@ pub struct Param {
     pub vector: u8,
     /// The (element) type.
     pub ty: TypeName,
-    /// Alignment as written behind the type, where the assembler takes it and ignores it.
+    /// Alignment as written after the type, where ptxas accepts and ignores it.
     pub trailing_align: Operand,
     /// `.ptr` and what follows it.
     pub ptr: Option<Pointer>,
     /// The name; `None` for `_`.
     pub name: Option<NameId>,
-    /// What the name stands for in the body.
+    /// What the name means in the body.
     pub binding: Binding,
     /// Array dimensions; [`Operand::Absent`] for `[]`.
     pub dims: OperandRange,
@@ -249,7 +249,7 @@ pub struct Symbol {
     pub kind: SymbolKind,
 }
 
-/// What a symbol stands for.
+/// What a symbol is.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SymbolKind {

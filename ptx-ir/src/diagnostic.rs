@@ -1,4 +1,4 @@
-//! What is wrong with a text: codes, spans, messages, and help.
+//! Diagnostics: codes, spans, messages and help.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -186,7 +186,7 @@ codes! {
 }
 
 impl Code {
-    /// The number behind `PTX`.
+    /// The number after `PTX`.
     pub const fn number(self) -> u16 {
         self as u16
     }
@@ -255,17 +255,17 @@ impl fmt::Display for Code {
     }
 }
 
-/// Another place that a diagnostic points at.
+/// A labelled place of a diagnostic.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Note {
     /// The place, from the start of the source.
     pub span: Span,
-    /// What is there.
+    /// What it says about the place.
     pub message: String,
 }
 
-/// One thing that is wrong.
+/// An error or a warning about a source.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -274,9 +274,9 @@ pub struct Diagnostic {
     pub code: Code,
     /// How severe a diagnostic is.
     pub severity: Severity,
-    /// Exactly the text that is wrong, from the start of the source.
+    /// The text that is wrong, from the start of the source.
     pub span: Span,
-    /// What was found and what is allowed.
+    /// What was expected and what was found.
     pub message: String,
     /// Other places involved, such as the first declaration.
     pub labels: Vec<Note>,
@@ -306,13 +306,13 @@ impl Diagnostic {
         }
     }
 
-    /// With a hint what to write instead.
+    /// Adds a help text: what to write instead.
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// With another place involved.
+    /// Adds a label at another place.
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Note {
             span,

@@ -13,7 +13,7 @@ use crate::cow_vec::CowVec;
 pub trait EntityId: Copy + Eq {
     /// The id of position `index`.
     fn from_index(index: usize) -> Self;
-    /// The position this id stands for.
+    /// The position of this id.
     fn index(self) -> usize;
 }
 
@@ -31,7 +31,7 @@ macro_rules! entity_ids {
                 Self(index)
             }
 
-            /// The position this id stands for.
+            /// The position of this id.
             #[inline]
             pub const fn as_u32(self) -> u32 {
                 self.0
@@ -98,7 +98,7 @@ entity_ids! {
     ImmId = "imm";
     /// A position in an operand pool.
     OperandRef = "op";
-    /// A statement that was not understood.
+    /// A statement that could not be parsed.
     OpaqueId = "opaque";
 }
 

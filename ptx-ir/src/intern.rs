@@ -1,7 +1,7 @@
-//! Spellings kept once.
+//! Interned spellings.
 //!
-//! A text that stands in the source is stored as its place there; only a text that stands nowhere
-//! (made by an edit, or joined over a comment) is copied.
+//! A text of the source is stored as its offset there; any other text (made by an edit, or joined
+//! over a comment) is copied.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -51,7 +51,7 @@ fn hash(text: &[u8]) -> u32 {
 }
 
 impl Interner {
-    /// An empty set with room for some texts, which may point into `source`.
+    /// An empty set with capacity for some texts, which may point into `source`.
     pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
         Self {
             source,
@@ -67,7 +67,7 @@ impl Interner {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -102,7 +102,7 @@ impl Interner {
         self.probe(text, h).ok()
     }
 
-    /// The number of `text`, which stands in the source at `start`; adds it if it is new.
+    /// The number of `text`, which is in the source at `start`; adds it if it is new.
     /// The flag tells whether it was.
     #[inline]
     pub fn intern_at(&mut self, text: &[u8], start: u32) -> (u32, bool) {

@@ -2,10 +2,10 @@
 //!
 //! A [`Module`] keeps the bytes it was read from; every byte belongs to exactly one statement or to
 //! the gap between two. Statements are records addressed by typed ids ([`InstId`], [`RegId`], …);
-//! operands are eight bytes each; a mnemonic such as `ld.global.nc.v4.f32` is stored once a module
+//! operands are eight bytes each; a mnemonic such as `ld.global.nc.v4.f32` is stored once per module
 //! as a [`Signature`].
 //!
-//! This crate neither parses nor prints: see `ptx-parse` and `ptx-print`.
+//! This crate has neither a parser nor a printer: see `ptx-parse` and `ptx-print`.
 #![no_std]
 #![forbid(unsafe_code)]
 

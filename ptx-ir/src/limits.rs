@@ -1,4 +1,4 @@
-//! Every maximum that reading PTX knows, in one place.
+//! All limits of the parser.
 
 /// The limits of reading one source. Each is reported by an error of its own, and what lies
 /// beyond is kept as text.

@@ -32,9 +32,9 @@ pub enum Item {
     Function(FuncId),
     /// A `.section` with its content.
     Section(SectionId),
-    /// Something that was not understood.
+    /// Something that could not be parsed.
     Opaque(OpaqueId),
-    /// Nothing: an edit took the item away. [`Module::items`] passes over it.
+    /// Nothing: an edit removed the item. [`Module::items`] skips it.
     Removed,
 }
 
@@ -89,13 +89,13 @@ const _: () = assert!(size_of::<Item>() == 8);
 /// A PTX module: every byte of its source, and what it means.
 #[derive(Clone, Default, Debug)]
 pub struct Module {
-    /// The text it was read from.
+    /// The source.
     pub(crate) source: Option<Arc<[u8]>>,
     /// Version, target, address size.
     pub(crate) header: Header,
     /// The statements at module level, in order.
     pub(crate) items: PrimaryMap<ItemId, Item>,
-    /// Where each item stands; as many as `items`.
+    /// The span of each item; as many as `items`.
     pub(crate) origins: Vec<StmtSpan>,
     /// Spellings of names, immediates and strings.
     pub(crate) names: Interner,
@@ -117,7 +117,7 @@ pub struct Module {
     pub(crate) directives: PrimaryMap<DirectiveId, DirectiveStmt>,
     /// Debug sections.
     pub(crate) sections: PrimaryMap<SectionId, Section>,
-    /// Statements that were not understood.
+    /// Statements that could not be parsed.
     pub(crate) opaques: PrimaryMap<OpaqueId, Opaque>,
     /// Operands of everything outside bodies, and of parameters.
     pub(crate) pool: OperandPool,
@@ -156,7 +156,7 @@ impl Module {
         self.items.push(item)
     }
 
-    /// The bytes it was read from; empty for a module made from nothing.
+    /// The source; empty for a module that was not parsed.
     pub fn source(&self) -> &[u8] {
         self.source.as_deref().unwrap_or_default()
     }
@@ -186,7 +186,7 @@ impl Module {
         Items::all(&self.items, placed, Item::Removed)
     }
 
-    /// Where an item stands.
+    /// The span of an item.
     pub fn span(&self, item: ItemId) -> Span {
         self.origins
             .get(item.index())

@@ -118,7 +118,7 @@ impl OperandRange {
         self.len as usize
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }

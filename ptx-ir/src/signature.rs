@@ -38,7 +38,7 @@ pub struct Signatures {
 }
 
 impl Signatures {
-    /// An empty table with room for some mnemonics, which may point into `source`.
+    /// An empty table with capacity for some mnemonics, which may point into `source`.
     pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
         let mut records = PrimaryMap::new();
         records.rows.reserve(room);
@@ -49,7 +49,7 @@ impl Signatures {
         }
     }
 
-    /// The signature of the mnemonic `text`, which stands in the source at `start`.
+    /// The signature of the mnemonic `text`, which is in the source at `start`.
     #[inline]
     pub fn intern_at(&mut self, text: &[u8], start: u32) -> SigId {
         let (index, new) = self.texts.intern_at(text, start);
@@ -100,7 +100,7 @@ impl Signatures {
         self.records.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Byte ranges, and the lines and columns they stand for.
+//! Byte ranges, lines and columns.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -80,7 +80,7 @@ impl Span {
     }
 }
 
-/// A place in a file as a person counts: both from 1, columns in bytes.
+/// A line and a column, both counted from 1; columns in bytes.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct LineColumn {
@@ -128,7 +128,7 @@ impl LineIndex {
         self.starts.len()
     }
 
-    /// Never: an empty source has one empty line.
+    /// Always false: an empty source has one empty line.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }

@@ -1,13 +1,15 @@
-//! The nearest word of PTX to a misspelt one.
+//! The nearest keyword of PTX to a misspelled one.
 
 use ptx_isa::{Directive, Modifier, Opcode};
 
 /// The nearest opcode.
+#[must_use]
 pub fn opcode(word: &str) -> Option<&'static str> {
     nearest(word, Opcode::ALL.iter().map(|o| o.text()))
 }
 
 /// The nearest modifier, its dot included: one that the opcode takes, if one is near.
+#[must_use]
 pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
     let forms = opcode
         .into_iter()
@@ -23,6 +25,7 @@ pub fn modifier(opcode: Option<Opcode>, word: &str) -> Option<&'static str> {
 }
 
 /// The nearest directive, its dot included.
+#[must_use]
 pub fn directive(word: &str) -> Option<&'static str> {
     nearest(word, Directive::ALL.iter().map(|d| d.text()))
 }
@@ -34,6 +37,7 @@ pub fn directive(word: &str) -> Option<&'static str> {
 /// assert_eq!(ptx_parse::suggest::name("redcue", names), Some("reduce"));
 /// assert_eq!(ptx_parse::suggest::name("scan", names), None);
 /// ```
+#[must_use]
 pub fn name<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     nearest(word, names.into_iter())
 }
@@ -50,7 +54,7 @@ fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
         .map(|(_, c)| c)
 }
 
-/// Two words without what both begin or end with; names of C++ are long.
+/// Two words without their common prefix and suffix; names of C++ are long.
 fn different<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let pairs = a.iter().zip(b);
     let start = pairs.take_while(|(x, y)| x == y).count();
@@ -63,7 +67,7 @@ fn different<'a>(a: &'a [u8], b: &'a [u8]) -> (&'a [u8], &'a [u8]) {
 /// Longest difference that is compared.
 const LONGEST: usize = 48;
 
-/// Levenshtein's distance; a swap of neighbours counts as one edit.
+/// The Levenshtein distance; a swap of neighbors is one edit.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     if a.len() > LONGEST || b.len() > LONGEST {
         return usize::MAX;

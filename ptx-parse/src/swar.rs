@@ -1,7 +1,7 @@
-//! Eight bytes at a time: the tricks that make the commonest tokens cheap.
+//! Scans eight bytes at a time (SIMD within a register): fast paths for the most frequent tokens.
 //!
-//! A token is loaded as one little-endian word, so its first byte is the lowest. Every fast way
-//! has a general one behind it; these functions only say `None` where they do not apply.
+//! A token is loaded as one little-endian word, so its first byte is the lowest. Every fast
+//! path has a general one; these functions give `None` where they do not apply.
 
 /// A byte in all eight places.
 const fn all(byte: u8) -> u64 {
@@ -22,7 +22,7 @@ pub(crate) const fn low(word: u64, len: u32) -> u64 {
     word & ((1 << (8 * len)) - 1)
 }
 
-/// A name that ends in a number, whole in one word with a byte behind it.
+/// A name that ends in a number, in one word with a byte after it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Numbered {
     /// The bytes before the number, with their count in the top byte.
@@ -32,7 +32,7 @@ pub(crate) struct Numbered {
     pub(crate) len: u32,
 }
 
-/// Splits a word into a prefix without digits and the number behind it. The prefix is not looked
+/// Splits a word into a prefix without digits and the number after it. The prefix is not looked
 /// at: a caller has to know its key.
 #[inline(always)]
 pub(crate) fn numbered(word: u64) -> Option<Numbered> {
@@ -62,7 +62,7 @@ pub(crate) fn numbered(word: u64) -> Option<Numbered> {
     })
 }
 
-/// How many bytes stand before the first blank, control character or `;`; 8 if none does.
+/// How many bytes are before the first blank, control character or `;`; 8 if none does.
 #[inline(always)]
 pub(crate) fn before_blank(word: u64) -> u32 {
     // Lowest match is exact: bytes below 0x21, and bytes that are `;`.
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_numbers_split() {
+    fn numbered_names() {
         let n = numbered(word("%rd1531,")).unwrap();
         assert_eq!((n.number, n.len), (1531, 7));
         assert_eq!(n.key, word("%rd\0\0\0\0\x03"));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_are_found() {
+    fn length_before_a_blank() {
         for (text, len) in [
             ("ret;    ", 3),
             ("mov.u32 ", 7),
