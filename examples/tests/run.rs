@@ -107,7 +107,7 @@ fn survey_of_one_file() {
         .iter()
         .find(|k| k.name == "_Z4stepP4Bodyif")
         .unwrap();
-    assert!(step.loops > 0 && step.depth == 1, "{step:?}");
+    assert!(step.loops == 2 && step.depth == 2, "{step:?}");
     assert!(step.accesses_in_loops > 0 && step.pressure > 8, "{step:?}");
     assert_eq!(step.callees, 0);
 }

@@ -5,7 +5,7 @@
 //! any other.
 //!
 //! A jump through a table has an edge for each label of the table. Where the targets are unknown (a statement that was not
-//! recognized, a missing table), every label of the function is a target, and control may leave the function.
+//! recognized, a missing table), every label of the function is a target, and control can leave the function.
 //!
 //! Where many jumps share large tables, or many unknown jumps meet many labels, there would be a quadratic number of
 //! edges. Beyond a few edges per statement, they go through *dispatch blocks*, which have no statements: one for each
@@ -111,7 +111,7 @@ pub struct Block {
     pub end: StmtId,
     /// The label at its start.
     pub label: Option<LabelId>,
-    /// Whether control may leave the function from here.
+    /// Whether control can leave the function from here.
     pub exits: bool,
     /// Whether control may return to the caller from here, who reads the results then. Not so where a thread ends.
     pub returns: bool,

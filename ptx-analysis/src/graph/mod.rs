@@ -61,7 +61,7 @@ pub trait Graph {
     fn successors(&self, node: Self::Node) -> &[Self::Node];
     /// The sources of the edges into `node`, once for each edge.
     fn predecessors(&self, node: Self::Node) -> &[Self::Node];
-    /// Whether control may leave the graph from `node`. A node that exits may have successors too (a guarded exit).
+    /// Whether control can leave the graph from `node`. A node that exits may have successors too (a guarded exit).
     fn exits(&self, node: Self::Node) -> bool {
         self.successors(node).is_empty()
     }
