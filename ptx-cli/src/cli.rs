@@ -1,4 +1,4 @@
-//! The command line: what can be asked, and who answers.
+//! The command line.
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
@@ -11,16 +11,16 @@ use crate::output::Status;
 
 const EXAMPLES: &str = "\
 Examples:
-  ptxkit check kernel.ptx                 every mistake, with a picture of its place
-  ptxkit check --format short build/      one line a mistake, for a whole folder
-  nvcc -ptx -o - a.cu | ptxkit fmt -      canonical style, from standard input
-  ptxkit stats --json *.ptx               what the files are made of
+  ptxkit check kernel.ptx                 report all errors with the source lines
+  ptxkit check --format short build/      one line per error, for a whole directory
+  nvcc -ptx -o - a.cu | ptxkit fmt -      format standard input
+  ptxkit stats --json *.ptx               statistics as JSON
 
-A folder stands for every .ptx file below it; `-` stands for standard input.
+A directory means every .ptx file in it and its subdirectories; `-` means standard input.
 
-Exit status: 0 all well, 1 something was found, 2 the command line is wrong or a file cannot be read.";
+Exit status: 0 success, 1 errors or other findings, 2 usage error or a file cannot be read.";
 
-/// Reads, checks, formats and measures PTX, the assembly language of NVIDIA GPUs.
+/// Check, analyse, format and rewrite PTX, the assembly language of NVIDIA GPUs.
 #[derive(Debug, Parser)]
 #[command(name = "ptxkit", version, after_help = EXAMPLES)]
 struct Cli {
@@ -54,7 +54,7 @@ enum Command {
     Explain(explain::Args),
 }
 
-/// Reads the command line and does what it says. A wrong command line ends the program here.
+/// Parses the command line and runs the command. A usage error ends the program here.
 pub(crate) fn run() -> Result<Status> {
     match Cli::parse().command {
         Command::Check(args) => check::run(&args),

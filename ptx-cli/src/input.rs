@@ -1,4 +1,4 @@
-//! What is read: files, folders and standard input, in the order of the command line.
+//! Input: files, directories and standard input, in the order of the command line.
 
 use std::fs;
 use std::io::{self, IsTerminal, Read};
@@ -12,15 +12,15 @@ use rayon::prelude::*;
 use crate::output::{self, Out, Status};
 use crate::render::clean;
 
-/// What many commands take.
+/// The inputs of a command.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Files {
-    /// Files, folders (every .ptx file below) and `-` for standard input
+    /// Files, directories (every .ptx file in them) or `-` for standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
-/// One thing to read.
+/// An input.
 pub(crate) enum Input {
     /// Standard input.
     Stdin,
@@ -28,11 +28,11 @@ pub(crate) enum Input {
     File(PathBuf),
 }
 
-/// A text with its name.
+/// The content of an input with its name.
 pub(crate) struct Source {
-    /// The file's name, fit for one line of output.
+    /// The path with control characters escaped.
     pub(crate) name: String,
-    /// Where it lies; `None` for standard input.
+    /// The path; `None` for standard input.
     pub(crate) path: Option<PathBuf>,
     /// Its content.
     pub(crate) bytes: Arc<[u8]>,
@@ -46,7 +46,7 @@ impl Input {
         }
     }
 
-    /// How many bytes it has, as far as that can be told before reading it.
+    /// The size in bytes, as far as it is known before reading.
     fn size(&self) -> u64 {
         match self {
             Self::Stdin => 0,
@@ -72,14 +72,14 @@ impl Input {
 }
 
 impl Files {
-    /// A single one.
+    /// A single input.
     pub(crate) fn one(file: &str) -> Self {
         Self {
             files: vec![file.into()],
         }
     }
 
-    /// Lists the inputs. What cannot be listed is reported and makes the status worse.
+    /// Lists the inputs. What cannot be listed is reported and worsens the status.
     pub(crate) fn list(&self, status: &mut Status) -> Result<Vec<Input>> {
         if self.files.iter().filter(|f| is_stdin(f)).count() > 1 {
             bail!("`-` can be read only once");
@@ -107,7 +107,7 @@ fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// Every `.ptx` file below `folder`, sorted. Links to folders are not followed.
+/// Every `.ptx` file in a directory and its subdirectories, sorted. Links to directories are not followed.
 fn walk(folder: &Path, status: &mut Status) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -140,11 +140,11 @@ fn unreadable(name: &str, error: &io::Error, status: &mut Status) {
     status.worsen(Status::UsageError);
 }
 
-/// How many bytes of sources are held at a time, unless one file alone is larger.
+/// The number of bytes of sources that are held at a time, unless a single file is larger.
 const BATCH_BYTES: u64 = 256 << 20;
 
 /// Reads every input and works on several at a time; `emit` gets the results in the order of the
-/// inputs. Files that cannot be read are reported, and make the status worse.
+/// inputs. Files that cannot be read are reported and worsen the status.
 pub(crate) fn in_order<T: Send>(
     inputs: &[Input],
     out: &mut Out,
@@ -181,7 +181,7 @@ pub(crate) fn in_order<T: Send>(
     Ok(())
 }
 
-/// [`in_order`] without company: one file after the other, nothing else running.
+/// Reads every input and works on one at a time.
 pub(crate) fn one_by_one(
     inputs: &[Input],
     out: &mut Out,
@@ -208,7 +208,7 @@ pub(crate) fn one_by_one(
     Ok(())
 }
 
-/// How many inputs are worked on before the results are written.
+/// The number of inputs that are processed before the results are written.
 fn batch_len(inputs: &[Input]) -> usize {
     let most = rayon::current_num_threads() * 8;
     let mut bytes = 0u64;
@@ -219,7 +219,7 @@ fn batch_len(inputs: &[Input]) -> usize {
     fit.count().max(1)
 }
 
-/// A bar on standard error if that is a terminal and there is much to read.
+/// A progress bar on standard error if that is a terminal and there is much to read.
 fn progress(inputs: &[Input]) -> ProgressBar {
     if !io::stderr().is_terminal() {
         return ProgressBar::hidden();

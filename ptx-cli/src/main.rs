@@ -1,4 +1,4 @@
-//! The program `ptxkit`: reads, checks, formats and measures PTX files.
+//! The program `ptxkit`: checks, analyses, formats and rewrites PTX files.
 
 mod cli;
 mod commands;

@@ -1,4 +1,4 @@
-//! Standard output and standard error, and how the program ends.
+//! Standard output, standard error and the exit status.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, StdoutLock, Write};
@@ -7,20 +7,20 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde::Serialize;
 
-/// How a command ended; the worst of several counts.
+/// The result of a command, from best to worst.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Status {
-    /// All is well.
+    /// Success.
     #[default]
     Ok,
-    /// Something was found.
+    /// There are findings.
     Findings,
-    /// The command line is wrong, or a file cannot be read or written.
+    /// A usage error, or a file cannot be read or written.
     UsageError,
 }
 
 impl Status {
-    /// Remembers the worse of the two.
+    /// Keeps the worse of the two.
     pub(crate) fn worsen(&mut self, other: Status) {
         *self = (*self).max(other);
     }
@@ -48,13 +48,13 @@ impl Out {
         }
     }
 
-    /// Writes a value as JSON on a line of its own.
+    /// Writes a value as one line of JSON.
     pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut self.inner, value)?;
         writeln!(self.inner)
     }
 
-    /// Shows on a terminal what was written so far.
+    /// Flushes the output if it goes to a terminal.
     pub(crate) fn show(&mut self) -> io::Result<()> {
         if self.terminal {
             self.inner.flush()?;
@@ -73,13 +73,12 @@ impl Write for Out {
     }
 }
 
-/// A line on standard error; lost if nobody listens there.
+/// Writes a line to standard error and ignores failures.
 pub(crate) fn note(message: impl Display) {
     let _ = writeln!(io::stderr(), "{message}");
 }
 
-/// What the program hands to its caller. A reader that closed the pipe has seen enough: that is no
-/// failure.
+/// The exit status of the program. A closed pipe is not an error.
 pub(crate) fn exit_code(result: Result<Status>) -> ExitCode {
     match result {
         Ok(Status::Ok) => ExitCode::SUCCESS,

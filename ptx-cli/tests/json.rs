@@ -17,9 +17,7 @@ fn root(path: &str) -> String {
 fn described(command: &str) -> String {
     let sections = DOCUMENT.split("\n## ");
     let belongs = |s: &&str| {
-        s.starts_with(&format!("`ptxkit {command}"))
-            || s.starts_with("A span")
-            || s.starts_with('#')
+        s.starts_with(&format!("`ptxkit {command}")) || s.starts_with("Spans") || s.starts_with('#')
     };
     sections.filter(belongs).collect()
 }

@@ -87,7 +87,7 @@ not linked
     assert!(err.contains("bad.ptx:4:14: error[PTX0104]"), "{err}");
     let (status, out, err) = run(&["extract", "--kernel", "g", "a.ptx"]);
     assert_eq!((status, out.as_str()), (2, ""));
-    assert!(err.contains("there is no function or kernel `g`"), "{err}");
+    assert!(err.contains("unknown function or kernel `g`"), "{err}");
     assert_eq!(run(&["extract", "--kernel", "k", "bad.ptx"]).0, 1);
     assert_eq!(run(&["extract", "--kernel", "f", "a.ptx", "b.ptx"]).0, 2);
     assert_eq!(run(&["extract", "a.ptx"]).0, 2);

@@ -1,4 +1,4 @@
-//! Which debug information can stay when functions and variables go.
+//! Which debug information can stay when functions and variables are removed.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -8,9 +8,9 @@ use ptx_ir::{
     Address, Body, DirectiveStmt, Module, NameId, Operand, OperandPool, Section, SectionEntry,
     SectionId, Span,
 };
-use ptx_isa::Directive;
+use ptx_isa::{Directive, TargetOption};
 
-/// The names that sections mention: labels anywhere, names of the module, other sections.
+/// The names that a section refers to: labels, names of the module, other sections.
 pub(crate) fn mentions(pool: &OperandPool, section: &Section) -> Vec<NameId> {
     let mut found = Vec::new();
     for entry in &section.entries {
@@ -44,18 +44,18 @@ fn name(pool: &OperandPool, operand: Operand) -> Option<NameId> {
     }
 }
 
-/// The places in the text that a body names.
-pub(crate) fn places(body: &Body) -> impl Iterator<Item = &DirectiveStmt> {
+/// The `.loc` directives of a body.
+pub(crate) fn locations(body: &Body) -> impl Iterator<Item = &DirectiveStmt> {
     let all = body.directives().values();
     all.filter(|d| d.directive == Directive::Loc)
 }
 
-/// The name of the function that code of a `.loc` was inlined from.
+/// The function that the code of a `.loc` was inlined from.
 pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
     name(body.pool(), *body.pool().slice(place.args).get(3)?)
 }
 
-/// The files of a `.loc`: its own, and that of the place that the code was inlined at.
+/// The files of a `.loc`: its own, and that of the call that was inlined.
 pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
     let args = body.pool().slice(place.args);
     let of = |i: usize| args.get(i).and_then(|o| integer(body.pool(), *o));
@@ -77,37 +77,45 @@ pub(crate) fn file(module: &Module, directive: &DirectiveStmt) -> Option<i64> {
     integer(module.pool(), *first)
 }
 
-/// Where the word `debug` stands in a `.target`, with the comma before it.
-pub(crate) fn option(module: &Module, span: Span) -> Option<Span> {
-    let text = span.of(module.source());
-    let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
-    let mut before = 0;
-    tokens.find_map(|t| {
-        let found = t.kind == TokenKind::Ident && t.span.of(text) == b"debug";
-        let from = core::mem::replace(&mut before, t.span.start);
-        found.then(|| Span::new(from, t.span.end).shifted(span.start))
-    })
+/// The option `debug` of a `.target` directive, with one of the commas around it.
+pub(crate) fn target_option(source: &[u8], directive: Span) -> Option<Span> {
+    let text = directive.of(source);
+    let mut tokens = Lexer::fragment(text)
+        .filter(|t| !t.kind.is_trivia())
+        .peekable();
+    let mut comma = None;
+    while let Some(token) = tokens.next() {
+        let word = token.span.of(text);
+        if token.kind == TokenKind::Ident && word == TargetOption::Debug.text().as_bytes() {
+            let start = comma.unwrap_or(token.span.start);
+            let after = tokens.peek().filter(|_| comma.is_none());
+            let end = after.map_or(token.span.end, |t| t.span.end);
+            return Some(Span::new(start, end).shifted(directive.start));
+        }
+        comma = (word == b",").then_some(token.span.start);
+    }
+    None
 }
 
-/// The sections that can stay where some names are gone: all of them if they speak of none of those, else only what the
-/// places in the bodies that stay refer to.
+/// The sections that can stay when some names are removed: all of them if none refers to a removed name, else only those that
+/// the `.loc` directives of the remaining bodies refer to.
 pub(crate) fn sections<'m>(
     module: &'m Module,
-    gone: &BTreeSet<NameId>,
+    removed: &BTreeSet<NameId>,
     bodies: impl Iterator<Item = &'m Body>,
 ) -> BTreeSet<SectionId> {
-    let speaks = |s: &Section| {
+    let refers = |s: &Section| {
         let mentioned = mentions(module.pool(), s);
-        mentioned.iter().any(|n| gone.contains(n))
+        mentioned.iter().any(|n| removed.contains(n))
     };
-    if module.sections().values().any(speaks) {
-        needed(module, bodies, |s| !speaks(s))
+    if module.sections().values().any(refers) {
+        needed(module, bodies, |s| !refers(s))
     } else {
         module.sections().ids().collect()
     }
 }
 
-/// The sections that the places in some bodies refer to, directly or not.
+/// The sections that the `.loc` directives of some bodies refer to, directly or not.
 pub(crate) fn needed<'m>(
     module: &'m Module,
     bodies: impl Iterator<Item = &'m Body>,
@@ -122,7 +130,7 @@ pub(crate) fn needed<'m>(
     }
     let mut todo: Vec<NameId> = Vec::new();
     for body in bodies {
-        todo.extend(places(body).filter_map(|p| inlined(body, p)));
+        todo.extend(locations(body).filter_map(|p| inlined(body, p)));
     }
     let mut kept = BTreeSet::new();
     while let Some(name) = todo.pop() {
@@ -145,7 +153,7 @@ pub(crate) fn labels(section: &Section) -> impl Iterator<Item = NameId> + '_ {
     })
 }
 
-/// Every name that a body makes.
+/// Every name that a body declares.
 pub(crate) fn names(body: &Body) -> impl Iterator<Item = NameId> + '_ {
     let labels = body.labels().values().map(|l| l.name);
     let vars = body.vars().values().map(|v| v.name);

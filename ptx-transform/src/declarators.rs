@@ -1,4 +1,4 @@
-//! The text of a declaration of variables, name by name.
+//! Edits the text of variable declarations.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -10,9 +10,9 @@ use crate::Splices;
 
 /// A declaration such as `.visible .global .u32 a, b[2] = {1, 2};`.
 pub(crate) struct Declaration {
-    /// The word of its linkage, if there is one.
+    /// Its linkage directive, if there is one.
     pub(crate) linkage: Option<Span>,
-    /// What stands before the first name, without the linkage.
+    /// The text before the first name, without the linkage.
     pub(crate) prefix: Span,
     /// The names, in order.
     pub(crate) names: Vec<Declared>,
@@ -20,14 +20,14 @@ pub(crate) struct Declaration {
 
 /// A name of a declaration.
 pub(crate) struct Declared {
-    /// Name, dimensions and initialiser.
+    /// Name, dimensions and initializer.
     pub(crate) whole: Span,
-    /// The same without the initialiser.
+    /// The same without the initializer.
     pub(crate) bare: Span,
 }
 
 impl Declaration {
-    /// Gives it an alignment.
+    /// Sets its alignment.
     pub(crate) fn align(&self, module: &Module, wanted: i64, splices: &mut Splices) {
         let prefix = self.prefix;
         let text = prefix.of(module.source());
@@ -41,7 +41,7 @@ impl Declaration {
                     splices.replace(at, format!("{wanted}"));
                     return;
                 }
-                // In front of the type, and of the `.v4` before that.
+                // Before the type, and before a `.v4`.
                 (TokenKind::DotWord, word) => {
                     if !vector {
                         place = Some(at.start);
@@ -65,7 +65,7 @@ impl Declaration {
             prefix: Span::new(span.start, span.start),
             names: Vec::new(),
         };
-        // The name that is being read, and where its dimensions end.
+        // The current name, and where its dimensions end.
         let mut name: Option<(u32, Option<u32>)> = None;
         let mut last = span.start;
         for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
@@ -107,9 +107,9 @@ impl Declaration {
         found
     }
 
-    /// Takes names away, of which at least one stays.
+    /// Removes names; at least one stays.
     fn keep(&self, splices: &mut Splices, stays: impl Fn(usize) -> bool) {
-        // A name goes with the comma before it; before the first one that stays, with that behind it.
+        // A name is removed with the comma before it; before the first one that stays, with the comma after it.
         let mut before: Option<&Declared> = None;
         let mut gone: Option<u32> = None;
         for (i, name) in self.names.iter().enumerate() {
@@ -128,7 +128,7 @@ impl Declaration {
         }
     }
 
-    /// Takes names away and puts other declarations in front, each with its newline; `false` where nothing is to be left.
+    /// Removes names and inserts other declarations before the rest, each with its newline; `false` if nothing would be left.
     pub(crate) fn replace(
         &self,
         splices: &mut Splices,
@@ -145,7 +145,7 @@ impl Declaration {
         stays.contains(&true) || !others.is_empty()
     }
 
-    /// A declaration of one of the names that leaves its definition to another module.
+    /// An external declaration of one of the names.
     pub(crate) fn external(&self, module: &Module, index: usize) -> Option<Vec<u8>> {
         let name = self.names.get(index)?;
         let source = module.source();

@@ -1,4 +1,4 @@
-//! Which names of a module need which others.
+//! The dependencies between the names of a module.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -11,11 +11,11 @@ use ptx_isa::Directive;
 
 /// The names of a module as a graph. All members of a range such as `t<4>` are one name, its first symbol.
 pub(crate) struct Needs {
-    /// What each symbol needs, by its number; unsorted, with repetitions.
+    /// What each symbol depends on, by its number; unsorted, with duplicates.
     needs: Vec<Vec<SymbolId>>,
-    /// The symbol that stands for each one.
+    /// The representative of each symbol.
     first: Vec<SymbolId>,
-    /// What is mentioned by statements that were not understood, which may need it.
+    /// What unrecognized statements mention, which may depend on it.
     pub(crate) opaque: Vec<SymbolId>,
 }
 
@@ -70,7 +70,7 @@ impl Needs {
     fn function(&mut self, module: &Module, id: FuncId) {
         let Some(body) = module.body(id) else { return };
         let symbol = module.functions().get(id).and_then(|f| f.symbol);
-        // The assembler asks for a definition of what is declared, be it called or not.
+        // ptxas requires a definition of everything that is declared, even if it is not called.
         let declared = body.statements().filter_map(|(_, s)| match s {
             Statement::Function(id) => module.functions().get(id)?.symbol,
             _ => None,
@@ -90,12 +90,12 @@ impl Needs {
         }
     }
 
-    /// The symbol that stands for all of its range.
+    /// The symbol that represents its range.
     pub(crate) fn first(&self, symbol: SymbolId) -> SymbolId {
         self.first.get(symbol.index()).copied().unwrap_or(symbol)
     }
 
-    /// Whether each symbol is one of these, or needed by one of them, directly or not.
+    /// Whether each symbol is one of these, or one of them depends on it, directly or not.
     pub(crate) fn reach(&self, roots: impl IntoIterator<Item = SymbolId>) -> Reached {
         let mut reached = Reached {
             symbols: alloc::vec![false; self.needs.len()],
@@ -112,7 +112,7 @@ impl Needs {
         reached
     }
 
-    /// What a symbol needs itself.
+    /// What a symbol depends on directly.
     pub(crate) fn of_symbol(&self, symbol: SymbolId) -> &[SymbolId] {
         let needs = self.needs.get(self.first(symbol).index());
         needs.map_or(&[], Vec::as_slice)
@@ -132,7 +132,7 @@ impl Reached {
     }
 }
 
-/// The symbol that a declarator of a module makes.
+/// The symbol that a declarator of a module declares.
 pub(crate) fn symbol(declarator: &Declarator) -> Option<SymbolId> {
     match declarator.binding {
         Binding::Symbol(symbol) => Some(symbol),
@@ -140,7 +140,7 @@ pub(crate) fn symbol(declarator: &Declarator) -> Option<SymbolId> {
     }
 }
 
-/// For each symbol the first one of its range.
+/// The first symbol of the range of each symbol.
 fn firsts(module: &Module) -> Vec<SymbolId> {
     let mut ranges: BTreeMap<NameId, SymbolId> = BTreeMap::new();
     let first = |(id, symbol): (SymbolId, &ptx_ir::Symbol)| match symbol.number {
@@ -160,7 +160,7 @@ fn symbols(pool: &OperandPool) -> impl Iterator<Item = SymbolId> + '_ {
     })
 }
 
-/// The names that the initialisers of a body mention.
+/// The names in the initializers of a body.
 fn initial<'b>(
     tables: &'b Declarations,
     pool: &'b OperandPool,
@@ -170,12 +170,12 @@ fn initial<'b>(
     with.flat_map(|d| mentioned(pool, &[d.init]))
 }
 
-/// The functions that a body declares first, for what stands behind it, or gives another name.
+/// The functions that a body declares first, for what follows, or gives an alias.
 fn inner<'m>(module: &'m Module, body: &'m Body) -> impl Iterator<Item = SymbolId> + use<'m> {
     let of_statement = move |(_, statement): (ptx_ir::StmtId, Statement)| match statement {
         Statement::Function(id) => {
             let symbol = module.functions().get(id)?.symbol?;
-            // A definition takes the place of the first declaration.
+            // A definition replaces the first declaration.
             let own = match module.symbols().get(symbol)?.kind {
                 SymbolKind::Function(first) => first == id || is_later(module, first, body),
                 _ => false,
@@ -195,14 +195,14 @@ fn inner<'m>(module: &'m Module, body: &'m Body) -> impl Iterator<Item = SymbolI
     body.statements().filter_map(of_statement)
 }
 
-/// Whether a function is defined behind a body.
+/// Whether a function is defined after a body.
 fn is_later(module: &Module, function: FuncId, body: &Body) -> bool {
     module
         .body(function)
         .is_some_and(|other| other.base() > body.base())
 }
 
-/// The names of the module that operands mention, their parts included, in the order of the text.
+/// The names of the module in operands and their parts, in the order of the text.
 pub(crate) fn mentioned(pool: &OperandPool, operands: &[Operand]) -> Vec<SymbolId> {
     let mut found = Vec::new();
     let mut todo: Vec<Operand> = operands.iter().rev().copied().collect();

@@ -1,4 +1,4 @@
-//! Some functions of a module with all they need, and nothing else.
+//! Extracts functions with everything they depend on.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -20,26 +20,26 @@ use crate::{Rewritten, Splices, debug, headers};
 /// A part of a module.
 #[derive(Clone, Debug)]
 pub struct Extracted {
-    /// The text, and where its bytes came from.
+    /// The text, and where its bytes were in the module.
     pub rewritten: Rewritten,
-    /// What could not be kept, with places in the module it was taken from.
+    /// Warnings about what could not be kept, with spans in the original module.
     pub notes: Vec<Diagnostic>,
 }
 
-/// Why a function cannot be taken out of a module.
+/// Why a function cannot be extracted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ExtractError {
     /// The module has no function or kernel of this name.
     Unknown {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// The function with the nearest name.
+        /// The function with the most similar name.
         nearest: Option<String>,
     },
     /// The module declares the function and does not define it.
     Undefined {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
     },
 }
@@ -48,14 +48,17 @@ impl fmt::Display for ExtractError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { name, nearest } => {
-                write!(f, "there is no function or kernel `{name}`")?;
+                write!(f, "unknown function or kernel `{name}`")?;
                 match nearest {
-                    Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+                    Some(nearest) => write!(f, "; did you mean `{nearest}`?"),
                     None => Ok(()),
                 }
             }
             Self::Undefined { name } => {
-                write!(f, "the function `{name}` is declared and not defined here")
+                write!(
+                    f,
+                    "the function `{name}` is declared but not defined in this module"
+                )
             }
         }
     }
@@ -63,11 +66,11 @@ impl fmt::Display for ExtractError {
 
 impl core::error::Error for ExtractError {}
 
-/// Takes functions and kernels out of a module, with all they need: what they call, directly or through addresses, the
-/// variables they mention, what the initialisers of those mention, aliases, and declarations of all of these. Directives of
-/// the module stay; of `.file`, those that places in the rest refer to. A comment right above something that goes, or behind
-/// it on its line, goes too. Debug sections that speak of something that goes are left out, with a note. Every other byte
-/// stays. The cost is linear in the module.
+/// Extracts functions and kernels with everything they depend on: the functions that they call, directly or through addresses,
+/// variables, the names in the initializers of these, aliases, and declarations. Module directives stay; of the `.file`
+/// directives, only those that a remaining `.loc` refers to. A comment directly above something that is removed, or after it on
+/// its line, is removed as well. Debug sections that refer to something that is removed are removed, with a warning. All
+/// other bytes stay unchanged. The time is linear in the size of the module.
 ///
 /// ```
 /// let text = b".version 8.0
@@ -99,7 +102,7 @@ impl core::error::Error for ExtractError {}
 ///
 /// # Errors
 ///
-/// A name that no function of the module has, or only one that is declared and not defined.
+/// A name is unknown, or only declared in the module.
 pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, ExtractError> {
     let roots = roots(module, functions)?;
     let needs = Needs::of(module);
@@ -117,9 +120,9 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
     })
 }
 
-/// The symbols of the functions of these names.
+/// The symbols of the functions with these names.
 pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>, ExtractError> {
-    // Whether each function is defined: it has a body, or is another name of one that has.
+    // Whether each function is defined: it has a body, or is an alias of one that has.
     let mut all: BTreeMap<&str, (Option<SymbolId>, bool)> = BTreeMap::new();
     for f in module.functions().values() {
         let entry = all.entry(module.name(f.name)).or_insert((f.symbol, false));
@@ -153,18 +156,18 @@ pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>
     functions.iter().map(find).collect()
 }
 
-/// What becomes of a name.
+/// What happens to a name.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Retention {
     /// It stays.
     Keep,
-    /// It is declared, and defined elsewhere.
+    /// It becomes an external declaration.
     Declare,
-    /// It goes.
+    /// It is removed.
     Drop,
 }
 
-/// Takes away everything but some names and what stands beside them; says what is lost by that.
+/// Removes everything except some names and what belongs to them; returns warnings about what is lost.
 pub(crate) fn keep(
     module: &Module,
     chunks: &Chunks,
@@ -208,7 +211,7 @@ pub(crate) fn keep(
     }
     alloc::vec![lost_note(
         first,
-        "some of it speaks of what is not in this part"
+        "it refers to functions or variables that are not in this part"
     )]
 }
 
@@ -246,18 +249,18 @@ fn declaration(
     }
 }
 
-/// A note about debug information that is left out.
+/// A warning about debug information that is removed.
 pub(crate) fn lost_note(span: Span, why: &str) -> Diagnostic {
-    let message = format!("this debug information is left out: {why}");
+    let message = format!("debug information removed: {why}");
     let head = Span::new(span.start, span.end.min(span.start + 8));
     Diagnostic::warning(Code::LostDebugInfo, head, message)
 }
 
-/// Takes `debug` out of the `.target`, which asks for debug information.
+/// Removes the option `debug` of `.target`, which requires debug information.
 pub(crate) fn drop_option(module: &Module, chunks: &Chunks, splices: &mut Splices) {
     for chunk in &chunks.all {
         if directive(module, chunk.item) == Some(Directive::Target)
-            && let Some(at) = debug::option(module, chunk.span)
+            && let Some(at) = debug::target_option(module.source(), chunk.span)
         {
             splices.remove(at);
         }
@@ -272,10 +275,10 @@ pub(crate) fn directive(module: &Module, item: Item) -> Option<Directive> {
     }
 }
 
-/// What stays beside names.
+/// What stays besides names.
 struct Kept {
     sections: BTreeSet<SectionId>,
-    /// The numbers of the files; `None` where all stay.
+    /// The numbers of the files; `None` if all stay.
     files: Option<BTreeSet<i64>>,
 }
 
@@ -288,9 +291,9 @@ impl Kept {
             let gone = gone(module, chunks, stays);
             debug::sections(module, &gone, bodies().map(|(b, _)| b))
         };
-        // The data of sections name files by number.
+        // The data of sections refer to files by number.
         let all = !sections.is_empty() && sections.len() == module.sections().len();
-        let of_body = |(b, _)| debug::places(b).flat_map(move |p| debug::files(b, p));
+        let of_body = |(b, _)| debug::locations(b).flat_map(move |p| debug::files(b, p));
         let files = (!all).then(|| bodies().flat_map(of_body).collect());
         Self { sections, files }
     }
@@ -331,7 +334,7 @@ fn bodies<'m>(
     })
 }
 
-/// The names that only things have which go.
+/// The names of everything that is removed, unless something that stays has the same name.
 fn gone(
     module: &Module,
     chunks: &Chunks,

@@ -1,11 +1,11 @@
-//! The head of a function or variable: its linkage, and what makes a declaration.
+//! The headers of functions: their linkage, and declarations made from them.
 
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{Item, Module, Span};
 
-/// The word of the linkage of an item, with the blanks behind it.
+/// The linkage directive of an item, with the whitespace after it.
 pub(crate) fn linkage(module: &Module, span: Span) -> Option<Span> {
     let text = span.of(module.source());
     let mut tokens = Lexer::fragment(text);
@@ -21,7 +21,7 @@ pub(crate) fn linkage(module: &Module, span: Span) -> Option<Span> {
     is_linkage.then(|| Span::new(word.span.start, end).shifted(span.start))
 }
 
-/// The head of a function as a declaration of it; `bare` without its linkage.
+/// A declaration made from the header of a function; `bare` omits the linkage.
 pub(crate) fn head(module: &Module, item: ptx_ir::ItemId, bare: bool) -> Vec<u8> {
     let whole = module.span(item);
     let body = match module.item(item) {
@@ -43,7 +43,7 @@ pub(crate) fn head(module: &Module, item: ptx_ir::ItemId, bare: bool) -> Vec<u8>
     head
 }
 
-/// The head of a function as a declaration that leaves its definition to another module.
+/// An external declaration made from the header of a function.
 pub(crate) fn external(module: &Module, item: ptx_ir::ItemId) -> Vec<u8> {
     let mut text = b".extern ".to_vec();
     text.extend(head(module, item, true));

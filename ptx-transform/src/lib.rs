@@ -1,9 +1,8 @@
-//! Rewrites whole modules of NVIDIA PTX.
+//! Rewrites whole NVIDIA PTX modules.
 //!
-//! There are two kinds of rewriting. What concerns names, comments and pieces of text is a list of [`Splices`] into the
-//! module's source: everything else keeps its bytes, and the result is a [`Rewritten`] text with an
-//! [`OffsetMap`](ptx_ir::OffsetMap) to the old one. What concerns instructions edits the module in place with
-//! [`ptx_edit`], and is printed with [`ptx_print::verbatim`].
+//! There are two kinds of functions. Those that rewrite names, comments and other text return the new text as a [`Rewritten`],
+//! with an [`OffsetMap`](ptx_edit::OffsetMap) from the old text; all other bytes are unchanged. Those that rewrite
+//! instructions, in [`clean`] and [`instrument`], edit the module in place; print it with [`ptx_print::verbatim`].
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The shortest text with the same meaning.
+//! Makes the text of a module as short as possible.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -14,23 +14,23 @@ use crate::names::{Entity, NameRef, Names, Unresolved, unresolved};
 use crate::register_use::{self, Usage};
 use crate::{Rewritten, Splices, reachability, trivia};
 
-/// What [`minify`] may change besides white space, comments and the names inside functions.
+/// What [`minify`] changes besides whitespace, comments and the names inside of functions.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
 pub struct Minify {
-    /// Also the names of functions and variables of the module that no other module can see.
+    /// Also rename functions and module variables that are not visible to other modules.
     pub symbols: bool,
-    /// Leave out functions and variables of the module that no other module can see and nothing that stays mentions.
+    /// Remove functions and module variables that are not visible to other modules and not used.
     pub dead: bool,
 }
 
-/// The module in as few bytes as its meaning allows.
+/// Makes the text of a module as short as possible without changing its meaning.
 ///
-/// Without options only comments and white space, registers, labels, parameters, and `.shared`, `.local` and `.param`
-/// variables of functions change, and declarations of registers that nothing mentions go: the machine code stays. Names of
-/// which a debug section or a table of targets such as `N<5>` speaks stay. Debug information stays; [`strip`](crate::strip) takes it away
-/// before. In a module for debuggers (`.target …, debug`) the debug data name registers in a way that is not followed.
+/// Without options, removes whitespace, comments and unused registers, and shortens the names of registers, labels, parameters
+/// and `.shared`, `.local` and `.param` variables of functions; the machine code stays the same. Names that a debug section or
+/// a table of targets such as `N<5>` refers to stay. Debug information stays; remove it with [`strip`](crate::strip) before.
+/// In a module for debuggers (`.target …, debug`), the debug data refer to registers by their old names.
 ///
-/// Minifying the result changes nothing. Nearly linear in the source.
+/// Minifying the result changes nothing. The time is O(n log n) in the size of the source.
 ///
 /// ```
 /// use ptx_transform::{Minify, minify};
@@ -47,7 +47,7 @@ pub fn minify(module: &Module, how: Minify) -> Rewritten {
             .into_iter()
             .map(|(_, s)| s)
             .collect();
-        // What goes neither takes names nor counts.
+        // Names in removed items are not counted.
         names.leave_out(&pieces);
     }
     let mut work = Minifier {
@@ -63,14 +63,14 @@ pub fn minify(module: &Module, how: Minify) -> Rewritten {
 struct Minifier<'m> {
     module: &'m Module,
     renamed: BTreeMap<Entity, String>,
-    /// New numbers of the members of ranges.
+    /// The new numbers of the members of ranges.
     numbers: BTreeMap<Entity, BTreeMap<u32, u32>>,
-    /// What goes.
+    /// What is removed.
     pieces: Vec<Span>,
 }
 
 impl Minifier<'_> {
-    /// Chooses the new names, and finds declarations that go.
+    /// Chooses the new names and what is removed.
     fn choose(&mut self, names: &Names, how: Minify) {
         let (module, source) = (self.module, self.module.source());
         let unresolved = unresolved(module, names);
@@ -114,7 +114,7 @@ impl Minifier<'_> {
             self.renamed.insert(entity, short.take());
         }
         for name in self.renamed.values() {
-            // Names of functions see those of the module.
+            // Names of the module are visible in functions.
             taken.add(name.as_bytes());
         }
         for (id, item) in module.items() {
@@ -155,7 +155,7 @@ impl Minifier<'_> {
         };
         let mut own = Taken::default();
         for m in mentions.iter().filter(|m| !local(m)) {
-            // What has its new name already, has left the old one.
+            // A renamed name is no longer in use.
             if !self.renamed.contains_key(&m.entity) {
                 own.add(m.name.of(source));
             }
@@ -169,7 +169,7 @@ impl Minifier<'_> {
         }
     }
 
-    /// Writes the tokens as close as they can stand.
+    /// Writes the tokens with as little whitespace as possible.
     fn write(&self, names: &Names) -> Rewritten {
         let source = self.module.source();
         let mut splices = Splices::new();
@@ -177,7 +177,7 @@ impl Minifier<'_> {
         let mut mentions = names.mentions().iter().peekable();
         let mut count: Option<(Span, u32)> = None;
         let mut last: (TokenKind, Vec<u8>) = (TokenKind::Whitespace, Vec::new());
-        // Where the text behind the last token begins.
+        // Where the text after the last token begins.
         let mut end = 0;
         let mut new: Vec<u8> = Vec::new();
         for token in Lexer::new(source) {
@@ -218,7 +218,7 @@ impl Minifier<'_> {
         splices.apply(source)
     }
 
-    /// Writes what stands between two tokens.
+    /// Writes what is needed between two tokens.
     fn gap(
         &self,
         splices: &mut Splices,
@@ -234,7 +234,7 @@ impl Minifier<'_> {
             return;
         }
         let blank = trivia::needs_blank((last.0, &last.1), (kind, text), !gap.is_empty());
-        // The assembler writes beside its buffer where debug information goes on and on in one line.
+        // ptxas overruns a buffer if debug information is on one very long line.
         let debug = Directive::from_text(text).is_some_and(|d| d.section().starts_with("11.5."));
         let new: &[u8] = match (debug && old.contains(&b'\n'), blank) {
             (true, _) => b"\n",
@@ -246,7 +246,7 @@ impl Minifier<'_> {
         }
     }
 
-    /// The new text of a word that is a name, if it has one.
+    /// The new text of a token that is a name.
     fn rename(&self, mention: &NameRef, word: &[u8], new: &mut Vec<u8>) -> bool {
         let Some(name) = self.renamed.get(&mention.entity) else {
             return false;
@@ -264,7 +264,7 @@ impl Minifier<'_> {
     }
 }
 
-/// Things by how often they are mentioned, then by their first mention.
+/// Entities by the number of their uses, then by their first use.
 fn by_frequency<'n>(mentions: impl Iterator<Item = &'n NameRef>) -> Vec<Entity> {
     let mut counts: BTreeMap<Entity, (u32, usize)> = BTreeMap::new();
     for (i, m) in mentions.enumerate() {
@@ -276,7 +276,7 @@ fn by_frequency<'n>(mentions: impl Iterator<Item = &'n NameRef>) -> Vec<Entity> 
     all.into_iter().map(|(.., e)| e).collect()
 }
 
-/// Whether a name is one of a function alone, of which machine code knows nothing.
+/// Whether a name is local to a function and not in the machine code.
 fn is_local(module: &Module, entity: Entity) -> bool {
     match entity {
         Entity::Register(..) | Entity::Label(..) | Entity::Parameter(_) => true,
@@ -288,8 +288,8 @@ fn is_local(module: &Module, entity: Entity) -> bool {
     }
 }
 
-/// Whether a variable of a function has memory that its own threads or blocks see. The assembler names its symbol after the
-/// variable and its line: all on one line, two of one name would be one.
+/// Whether a variable of a function has memory. ptxas names its symbol after the variable and its line: on one line, two
+/// variables of the same name would be the same symbol.
 fn is_memory(module: &Module, entity: Entity) -> bool {
     let Entity::Variable(f, id) = entity else {
         return false;
@@ -300,7 +300,7 @@ fn is_memory(module: &Module, entity: Entity) -> bool {
     })
 }
 
-/// Parameters of a kernel that are textures, samplers or surfaces: the driver knows them by their names.
+/// Parameters of a kernel that are textures, samplers or surfaces: the driver finds them by name.
 fn handles(module: &Module, f: FuncId) -> BTreeSet<ptx_ir::VarId> {
     let Some(function) = module.functions().get(f) else {
         return BTreeSet::new();
@@ -325,7 +325,7 @@ fn is_parameter(module: &Module, entity: Entity) -> bool {
     decl.is_some_and(|d| d.stmt.is_none())
 }
 
-/// Variables of a body that other modules can see.
+/// Variables of a body that are visible to other modules.
 fn linked(body: &Body) -> BTreeSet<ptx_ir::VarId> {
     let mut found = BTreeSet::new();
     for (_, statement) in body.statements() {

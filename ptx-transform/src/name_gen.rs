@@ -1,4 +1,4 @@
-//! Short names that nothing has.
+//! Generates short unused names.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -6,20 +6,20 @@ use alloc::vec::Vec;
 
 use ptx_isa::Opcode;
 
-/// Short names one after the other: `a`, `b`, … `Z`, `aa`…
+/// Short names in order: `a`, `b`, … `Z`, `aa`…
 ///
-/// They hold no digit, so that a member of a range, a short name and its number, is never one of them.
+/// They contain no digits, so that no member of a range, which is a short name with a number, is one of them.
 pub(crate) struct Short<'t> {
     taken: [&'t Taken; 2],
     next: usize,
 }
 
-/// Names that stay.
+/// Names that are in use.
 #[derive(Default)]
 pub(crate) struct Taken(BTreeSet<Vec<u8>>);
 
 impl Taken {
-    /// A name, and all beginnings of ranges that have it as a member.
+    /// Adds a name, and the range that would have it as a member.
     pub(crate) fn add(&mut self, name: &[u8]) {
         let digits = name.iter().rev().take_while(|b| b.is_ascii_digit()).count();
         let stem = name.get(..name.len() - digits).unwrap_or_default();
@@ -35,27 +35,27 @@ const FIRST: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const OTHER: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
 
 impl<'t> Short<'t> {
-    /// From `a` on, besides two sets of names.
+    /// Begins with `a` and skips two sets of names.
     pub(crate) fn with(taken: &'t Taken, own: &'t Taken) -> Self {
         let taken = [taken, own];
         Self { taken, next: 0 }
     }
 
-    /// From `aa` on.
+    /// Begins with `aa`.
     pub(crate) fn of_two(taken: &'t Taken) -> Self {
         let next = FIRST.len();
         let taken = [taken; 2];
         Self { taken, next }
     }
 
-    /// The next one.
+    /// The next name.
     pub(crate) fn take(&mut self) -> String {
         loop {
             let name = nth(self.next);
             self.next += 1;
             if !self.taken.iter().any(|t| t.0.contains(name.as_bytes()))
                 && crate::names::is_name(name.as_bytes())
-                // It could be one, but nobody would see it.
+                // Opcodes can be names, but would be hard to read.
                 && Opcode::from_text(name.as_bytes()).is_none()
             {
                 return name;

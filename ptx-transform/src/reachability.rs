@@ -1,4 +1,4 @@
-//! What of a module its kernels and what other modules see can reach.
+//! Finds what the kernels and the visible names of a module use.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -7,22 +7,21 @@ use ptx_ir::{Binding, FunctionKind, Item, ItemId, Linkage, Module, Operand, Span
 
 use crate::names::{Entity, Names};
 
-/// Whether other modules can see a name with this linkage.
+/// Whether a name with this linkage is visible to other modules.
 pub(crate) fn is_seen(linkage: Option<Linkage>) -> bool {
     linkage.is_some()
 }
 
-/// Functions and variables that no other module can see: neither kernels nor visible, weak, common or external, nor named by an
-/// alias.
+/// Functions and variables that are not visible to other modules: without linkage, and neither kernels nor named by an alias.
 pub(crate) fn private(module: &Module) -> BTreeSet<Entity> {
     own(module, false)
 }
 
-/// The same, and with `visible` also kernels and what is visible.
+/// The same, and with `visible` also kernels and `.visible` names.
 pub(crate) fn own(module: &Module, visible: bool) -> BTreeSet<Entity> {
     let mut kept: BTreeSet<Entity> = BTreeSet::new();
     let mut all: BTreeSet<Entity> = BTreeSet::new();
-    // A symbol stands for the first of its name, as in the mentions.
+    // The first symbol of a name represents it, as in `NameRef`.
     let mut first: BTreeMap<&str, SymbolId> = BTreeMap::new();
     for (id, symbol) in module.symbols().iter() {
         first.entry(module.name(symbol.name)).or_insert(id);
@@ -70,10 +69,10 @@ pub(crate) fn own(module: &Module, visible: bool) -> BTreeSet<Entity> {
     all
 }
 
-/// The items that declare or define nothing but private things which nothing that stays mentions.
+/// The items that only declare or define private names that are not used.
 pub(crate) fn dead(module: &Module, names: &Names) -> Vec<(ItemId, Span)> {
     let mut private = private(module);
-    // External functions and variables that nothing mentions are not needed either.
+    // Unused external functions and variables are removed as well.
     let mut declared: BTreeMap<Entity, Vec<Span>> = BTreeMap::new();
     let mut items: Vec<(ItemId, Span, Vec<Entity>)> = Vec::new();
     let mut todo: Vec<Span> = Vec::new();
@@ -106,7 +105,7 @@ pub(crate) fn dead(module: &Module, names: &Names) -> Vec<(ItemId, Span)> {
         }
         items.push((id, span, declares));
     }
-    // From what stays to all that it mentions.
+    // From what stays to everything that it uses.
     private.clear();
     let mut reached = private;
     while let Some(span) = todo.pop() {

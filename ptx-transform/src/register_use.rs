@@ -1,4 +1,4 @@
-//! Which registers of which declarations are mentioned, and the numbers they get.
+//! Counts the uses of registers and assigns new numbers.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,12 +10,12 @@ use ptx_isa::StateSpace;
 use crate::Splices;
 use crate::names::{Entity, NameRef};
 
-/// How often each register and each member of a range is mentioned, in the order of first mention.
+/// The number of uses of each register and of each member of a range.
 #[derive(Default)]
 pub(crate) struct Usage {
-    /// Mentions other than declarations.
+    /// Uses other than declarations.
     plain: BTreeMap<Entity, u32>,
-    /// Of each member: its place in the order of first mention, and its mentions.
+    /// For each member, its position in the order of first uses, and the number of its uses.
     members: BTreeMap<Entity, BTreeMap<u32, (u32, u32)>>,
 }
 
@@ -33,17 +33,17 @@ impl Usage {
         usage
     }
 
-    /// Whether anything mentions it.
+    /// Whether it is used.
     pub(crate) fn is_used(&self, entity: Entity) -> bool {
         self.plain.contains_key(&entity)
     }
 
-    /// How many members of a range are mentioned.
+    /// The number of used members of a range.
     pub(crate) fn count(&self, entity: Entity) -> Option<u32> {
         self.members.get(&entity).map(|m| m.len() as u32)
     }
 
-    /// Dense numbers for the members of a range, in the order of first mention, or the most frequent first.
+    /// Dense numbers for the members of a range, in the order of first uses, or the most frequent first.
     pub(crate) fn numbers(&self, entity: Entity, by_frequency: bool) -> BTreeMap<u32, u32> {
         let mut order: Vec<(u32, u32, u32)> = Vec::new();
         for (&number, &(place, count)) in self.members.get(&entity).into_iter().flatten() {
@@ -58,8 +58,8 @@ impl Usage {
     }
 }
 
-/// The pieces of the declarations of a body that declare registers which nothing mentions; parts of declarations with comments
-/// inside only `with_comments`.
+/// The parts of declarations in a body that declare unused registers. Declarations with comments are only shortened
+/// `with_comments`.
 pub(crate) fn unused(
     f: FuncId,
     body: &Body,
@@ -72,7 +72,7 @@ pub(crate) fn unused(
         let Statement::Decl(d) = statement else {
             continue;
         };
-        // A declaration without names mentions nothing either.
+        // A declaration without names declares nothing.
         let space = body.declarations().decls.get(d).map(|d| d.space);
         if space != Some(StateSpace::Reg) {
             continue;
@@ -98,7 +98,7 @@ pub(crate) fn unused(
     pieces
 }
 
-/// The pieces of a declaration of several names that go, with their commas.
+/// The parts of a declaration of several names that are removed, with their commas.
 fn parts(span: Span, source: &[u8], used: &[bool]) -> Vec<Span> {
     let text = span.of(source);
     let mut names: Vec<Span> = Vec::new();

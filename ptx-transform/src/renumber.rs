@@ -1,20 +1,22 @@
-//! Registers numbered without gaps.
+//! Numbers registers without gaps.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
+use core::ops::Bound;
 
+use ptx_ir::name::split_numeric_suffix;
 use ptx_ir::{Body, FuncId, Item, Module, Span};
 
 use crate::names::{Entity, Names};
 use crate::register_use::{self, Usage};
 use crate::{Rewritten, Splices};
 
-/// The source with the registers of each range numbered from 0 in the order of their first mention, counts of ranges that are
-/// no larger than needed, and no declarations of registers that nothing mentions.
+/// Numbers the registers of each range from 0 in the order of their first mention, reduces the counts of ranges, and removes
+/// declarations of unused registers.
 ///
-/// A range whose members share their spelling with something else, such as `%r<5>` around a scope that declares `%r<3>` or
-/// `%r2`, keeps its numbers; [`flatten`](crate::flatten) tells them apart. So does a declaration of several registers with a
-/// comment inside. Nearly linear in the source.
+/// A range with members that are spelled like something else, such as `%r<5>` around a scope that declares `%r<3>` or `%r2`,
+/// keeps its numbers; run [`flatten`](crate::flatten) before. A declaration of several registers with a comment inside
+/// stays, too. The time is O(n log n) in the size of the source.
 ///
 /// ```
 /// let text = ".version 8.0\n.target sm_80\n.entry k()\n{\n\t.reg .pred %p<9>;\n\t.reg .b32 %r<9>;\n\tmov.b32 %r7, 0;\n\tmov.b32 %r2, %r7;\n}\n";
@@ -25,15 +27,12 @@ use crate::{Rewritten, Splices};
 pub fn renumber(module: &Module) -> Rewritten {
     let names = Names::of(module);
     let source = module.source();
-    let outside: Vec<&[u8]> = names
-        .mentions()
-        .iter()
-        .filter(|m| matches!(m.entity, Entity::Symbol(_) | Entity::Unknown(_)))
-        .map(|m| m.whole().of(source))
-        .collect::<BTreeSet<_>>()
-        .into_iter()
-        .filter(|n| n.last().is_some_and(u8::is_ascii_digit))
-        .collect();
+    let mut outside = NumberedNames::default();
+    for m in names.mentions() {
+        if matches!(m.entity, Entity::Symbol(_) | Entity::Unknown(_)) {
+            outside.add(m.whole().of(source));
+        }
+    }
     let mut splices = Splices::new();
     for (id, item) in module.items() {
         let Item::Function(f) = item else {
@@ -44,10 +43,10 @@ pub fn renumber(module: &Module) -> Rewritten {
         };
         let mentions = names.within(module.span(id));
         let usage = Usage::of(mentions);
-        let contested = contested(module, f, body, &outside);
+        let ambiguous = ambiguous(module, f, body, &outside);
         let mut numbers: BTreeMap<Entity, BTreeMap<u32, u32>> = BTreeMap::new();
         for m in mentions {
-            if usage.count(m.entity).is_some() && !contested.contains(&m.entity) {
+            if usage.count(m.entity).is_some() && !ambiguous.contains(&m.entity) {
                 let numbers = numbers
                     .entry(m.entity)
                     .or_insert_with(|| usage.numbers(m.entity, false));
@@ -55,7 +54,7 @@ pub fn renumber(module: &Module) -> Rewritten {
             }
         }
         let pieces = register_use::unused(f, body, source, false, |e| {
-            usage.is_used(e) || contested.contains(&e)
+            usage.is_used(e) || ambiguous.contains(&e)
         });
         for piece in pieces {
             splices.remove(whole_lines(source, piece));
@@ -64,13 +63,13 @@ pub fn renumber(module: &Module) -> Rewritten {
     splices.apply(source)
 }
 
-/// A piece with its line, if nothing else stands on it.
+/// A part of the source, extended to the whole line if nothing else is on it.
 pub(crate) fn whole_lines(source: &[u8], piece: Span) -> Span {
-    let blank = |b: &u8| matches!(b, b' ' | b'\t' | b'\r');
+    let is_space = |b: &u8| matches!(b, b' ' | b'\t' | b'\r');
     let before = source.get(..piece.start as usize).unwrap_or_default();
     let after = source.get(piece.end as usize..).unwrap_or_default();
-    let indent = before.iter().rev().take_while(|b| blank(b)).count();
-    let rest = after.iter().take_while(|b| blank(b)).count();
+    let indent = before.iter().rev().take_while(|b| is_space(b)).count();
+    let rest = after.iter().take_while(|b| is_space(b)).count();
     let begins = before.len() == indent || before.get(before.len() - indent - 1) == Some(&b'\n');
     if begins && after.get(rest) == Some(&b'\n') {
         return Span::new(piece.start - indent as u32, piece.end + rest as u32 + 1);
@@ -78,8 +77,35 @@ pub(crate) fn whole_lines(source: &[u8], piece: Span) -> Span {
     piece
 }
 
-/// Ranges whose members may be spelled like something else that is visible there.
-fn contested(module: &Module, f: FuncId, body: &Body, outside: &[&[u8]]) -> BTreeSet<Entity> {
+/// Names that end in digits: the digits by the name without them.
+#[derive(Default)]
+struct NumberedNames<'s>(BTreeMap<&'s [u8], BTreeSet<&'s [u8]>>);
+
+impl<'s> NumberedNames<'s> {
+    fn add(&mut self, name: &'s [u8]) {
+        let (stem, digits) = split_numeric_suffix(name);
+        if !digits.is_empty() {
+            self.0.entry(stem).or_default().insert(digits);
+        }
+    }
+
+    /// Whether one of the names is that of a range followed by digits.
+    fn has_member(&self, range: &[u8]) -> bool {
+        let (stem, digits) = split_numeric_suffix(range);
+        let longer = (Bound::Excluded(digits), Bound::Unbounded);
+        let all = self.0.get(stem);
+        let next = all.and_then(|all| all.range::<[u8], _>(longer).next());
+        next.is_some_and(|next| next.starts_with(digits))
+    }
+}
+
+/// Ranges of a function whose members may be spelled like something else that is visible there.
+fn ambiguous(
+    module: &Module,
+    f: FuncId,
+    body: &Body,
+    outside: &NumberedNames<'_>,
+) -> BTreeSet<Entity> {
     let mut ranges: BTreeMap<&[u8], Vec<Entity>> = BTreeMap::new();
     for (id, decl) in body.reg_decls().iter() {
         if decl.count.is_some() {
@@ -94,27 +120,26 @@ fn contested(module: &Module, f: FuncId, body: &Body, outside: &[&[u8]]) -> BTre
     for same in ranges.values().filter(|same| same.len() > 1) {
         found.extend(same.iter().copied());
     }
-    let mut others: BTreeSet<&[u8]> = outside.iter().copied().collect();
+    for (name, same) in &ranges {
+        if outside.has_member(name) {
+            found.extend(same.iter().copied());
+        }
+    }
     let decls = body.reg_decls().values().map(|d| d.name);
     let vars = body.vars().values().map(|v| v.name);
     let labels = body.labels().values().map(|l| l.name);
-    others.extend(
-        decls
-            .chain(vars)
-            .chain(labels)
-            .map(|n| module.name_bytes(n)),
-    );
+    let names = decls.chain(vars).chain(labels);
+    let others: BTreeSet<&[u8]> = names.map(|n| module.name_bytes(n)).collect();
     for name in others {
-        let digits = name.iter().rev().take_while(|b| b.is_ascii_digit()).count();
-        for at in name.len() - digits..name.len() {
+        for at in split_numeric_suffix(name).0.len()..name.len() {
             if let Some(same) = name.get(..at).and_then(|n| ranges.get(n)) {
                 found.extend(same.iter().copied());
-                // The longer name may be a range itself.
+                // The longer name may be that of a range, too.
                 found.extend(ranges.get(name).into_iter().flatten().copied());
             }
         }
     }
-    // Variables in ranges of the same name.
+    // Ranges of variables with the same name.
     for var in body.vars().values().filter(|v| v.number.is_some()) {
         let same = ranges.get(module.name_bytes(var.name));
         found.extend(same.into_iter().flatten().copied());

@@ -1,4 +1,4 @@
-//! A module in two parts that make it up again when they are linked.
+//! Splits a module into two parts that can be linked again.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -16,19 +16,19 @@ use crate::item_extents::Chunks;
 /// Two parts of a module.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// The functions asked for, with all they need.
+    /// The functions that were asked for, with everything they depend on.
     pub part: Extracted,
     /// Everything else.
     pub rest: Extracted,
-    /// What became `.visible` in the part because the rest needs it, too; [`LinkOptions::hide`](crate::LinkOptions::hide)
-    /// takes that back.
+    /// The names that became `.visible` in the part since the rest uses them, too; [`LinkOptions::hide`](crate::LinkOptions::hide)
+    /// undoes that.
     pub exported: Vec<String>,
 }
 
-/// Parts a module: some functions with all they need, as [`extract`](crate::extract()) gives them, and the rest. What the rest
-/// shares with them is `.extern` there and `.visible` in the part, so that [`link`](crate::link()) makes the whole again. What
-/// cannot be shared between modules (kernels, aliases, shared memory, textures, ranges of names) takes those who need it into
-/// the part. The cost is linear in the module.
+/// Splits a module into some functions with everything they depend on, as [`extract`](crate::extract()) does, and the rest.
+/// Names that both use are `.extern` in the rest and `.visible` in the part, so that [`link`](crate::link()) restores the
+/// module. If a name cannot be shared between modules (kernels, aliases, shared memory, textures, ranges), all functions that
+/// depend on it are in the part. The time is linear in the size of the module.
 ///
 /// ```
 /// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.func f() { ret; }
@@ -42,7 +42,7 @@ pub struct Split {
 /// let part = ptx_parse::parse(&split.part.rewritten.text).module;
 /// let rest = ptx_parse::parse(&split.rest.rewritten.text).module;
 /// let options = ptx_transform::LinkOptions { hide: &["f"] };
-/// let linked = ptx_transform::link(&[&part, &rest], &options).expect("they were one");
+/// let linked = ptx_transform::link(&[&part, &rest], &options).expect("the parts are compatible");
 /// assert_eq!(linked.text, text);
 /// # Ok::<(), ptx_transform::ExtractError>(())
 /// ```
@@ -56,7 +56,7 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     let bound = bound(module, &needs);
     let part = part(module, &needs, &bound, roots);
     let in_part = |s: SymbolId| part.contains(&needs.first(s));
-    // What the rest needs of the part.
+    // What the rest uses from the part.
     let mut shared = BTreeSet::new();
     let outside = module.symbols().ids().filter(|s| !in_part(*s));
     let needed = outside.flat_map(|s| needs.of_symbol(s).iter().copied());
@@ -96,7 +96,7 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     })
 }
 
-/// The functions, what they need, and who needs what of that only one module can have.
+/// The functions, what they depend on, and everything that depends on the same names if these cannot be shared.
 fn part(
     module: &Module,
     needs: &Needs,
@@ -125,7 +125,7 @@ fn part(
     part
 }
 
-/// The names that a module cannot leave to another one.
+/// The names that cannot be external.
 fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
     let mut bound = BTreeSet::new();
     for (id, symbol) in module.symbols().iter() {
@@ -150,7 +150,7 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
             bound.insert(needs.first(id));
         }
     }
-    // Other names of functions, and what is declared inside functions.
+    // Aliases, and what is declared inside of functions.
     for (_, item) in module.items() {
         if let Item::Directive(id) = item
             && let Some(d) = module.directives().get(id)
@@ -170,7 +170,7 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
     bound
 }
 
-/// Makes what is shared visible; gives the names that were not.
+/// Makes shared names visible; returns those that were not.
 fn export(
     module: &Module,
     chunks: &Chunks,
@@ -179,7 +179,7 @@ fn export(
     splices: &mut Splices,
 ) -> Vec<String> {
     let mut exported = BTreeSet::new();
-    // One declaration of a function that says so is enough.
+    // One visible declaration of a function is enough.
     let said = module.functions().values().filter(|f| f.linkage.is_some());
     let said: BTreeSet<SymbolId> = said.filter_map(|f| f.symbol).collect();
     for chunk in &chunks.all {
@@ -197,7 +197,7 @@ fn export(
                 if linkage.is_some() || !all.clone().any(has) {
                     continue;
                 }
-                // They share the word.
+                // All names of a declaration have the same linkage.
                 let stay = all.filter(|d| dependencies::symbol(d).is_some_and(in_part));
                 stay.map(|d| module.name(d.name)).collect()
             }

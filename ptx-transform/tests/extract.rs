@@ -231,7 +231,7 @@ fn the_nearest_name_is_told() {
     let unknown = extract(&module, &["apxy"]).unwrap_err();
     assert_eq!(
         unknown.to_string(),
-        "there is no function or kernel `apxy`; the nearest is `axpy`"
+        "unknown function or kernel `apxy`; did you mean `axpy`?"
     );
     let undefined = extract(&module, &["f"]).unwrap_err();
     assert!(matches!(undefined, ExtractError::Undefined { .. }));

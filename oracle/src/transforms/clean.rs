@@ -15,10 +15,10 @@ const CHOICES: [(&str, &[Pass]); 7] = [
     ("unreachable", &[Pass::Unreachable]),
     ("dead+fold+copies", &[Pass::Dead, Pass::Fold, Pass::Copies]),
     ("spaces", &[Pass::Spaces]),
-    ("all", &Pass::ALL),
+    ("all", Pass::ALL),
 ];
 
-/// Those that are there to make other code: accesses of a space in the place of generic ones.
+/// Those that are meant to change the code.
 pub(super) const OTHER_CODE: &[&str] = &["spaces", "all"];
 
 pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
@@ -29,13 +29,9 @@ pub(super) fn check(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Strin
     let mut before: Vec<(Vec<u8>, Option<Vec<u8>>)> = vec![(source.to_vec(), None)];
     for (name, passes) in CHOICES {
         let mut module = ptx_parse::parse(source).module;
-        let options = Options {
-            passes: passes.to_vec(),
-            ..Options::default()
-        };
-        ptx_transform::clean::clean(&mut module, &options);
+        ptx_transform::clean::clean(&mut module, &Options::new(passes));
         let text = ptx_print::verbatim(&module);
-        // A text that was there before need not be assembled again.
+        // A text that was assembled before is not assembled again.
         let known = before.iter().find(|(t, _)| *t == text);
         let cubin = match known {
             Some((_, cubin)) => cubin.clone().unwrap_or_else(|| original.cubin.clone()),

@@ -1,4 +1,4 @@
-//! `ptxkit callgraph`: which functions call which.
+//! `ptxkit callgraph`: call graphs.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -14,9 +14,9 @@ use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::SCHEMA;
 
-/// Show which functions call which
+/// Draw the call graph of files
 ///
-/// Calls through an address may reach every function whose address is taken, and functions of other modules.
+/// An indirect call may call every function whose address is taken, and functions of other modules; these are the node `*`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,16 +25,16 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Dot)]
     format: Format,
 }
 
 #[derive(Copy, Clone, Debug, ValueEnum)]
 enum Format {
-    /// For Graphviz, a graph for each file
+    /// A Graphviz graph for each file
     Dot,
-    /// One object for each file
+    /// One JSON object for each file
     Json,
 }
 
@@ -91,7 +91,7 @@ fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
             .map_or("", |f| module.name(f.name))
     };
     let mut nodes = Vec::new();
-    // A declaration of what is defined or declared elsewhere in the module is no node of its own.
+    // All declarations of a function and its definition are one node.
     let mut known: HashSet<&str> = module.definitions().map(|(id, ..)| name(id)).collect();
     for (id, function) in module.functions().iter() {
         let mut of_function = Vec::new();

@@ -1,4 +1,4 @@
-//! `ptxkit check`: everything that is wrong with the text of a file.
+//! `ptxkit check`: reports errors and warnings.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -14,10 +14,9 @@ use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::render::{Renderer, Report, counted, tally};
 
-/// Find everything that is wrong
+/// Check files and report errors
 ///
-/// The findings go to standard output. Warnings alone leave the exit status at 0, unless
-/// --deny-warnings is given.
+/// Diagnostics go to standard output. The exit status is 1 if there are errors, or warnings with --deny-warnings.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,52 +26,51 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Check for this target in place of the one in the header
+    /// Check for this target instead of the one in the header
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Option<Target>,
-    /// Check for this version in place of the one in the header
+    /// Check for this PTX version instead of the one in the header
     #[arg(long, value_name = "X.Y", value_parser = version)]
     ptx_version: Option<PtxVersion>,
-    /// Unknown instructions, modifiers and directives are warnings
+    /// Report unknown instructions, modifiers and directives as warnings
     #[arg(long)]
     allow_unknown: bool,
-    /// How findings are written
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Human)]
     format: Format,
-    /// Show at most this many errors of each file
+    /// Show at most this many errors per file
     #[arg(long, value_name = "N")]
     max_errors: Option<usize>,
-    /// Exit with status 1 for warnings, too
+    /// Exit with status 1 if there are warnings
     #[arg(long)]
     deny_warnings: bool,
-    /// Make warnings of a kind errors: a code, its name such as ignored-modifier, `unused`, `link` or `all`
+    /// Report these warnings as errors: a code, its name such as ignored-modifier, `unused`, `link` or `all`
     #[arg(long, value_name = "KIND", value_parser = kind)]
     deny: Vec<Kind>,
-    /// Leave out warnings of a kind
+    /// Do not report these warnings
     #[arg(long, value_name = "KIND", value_parser = kind)]
     allow: Vec<Kind>,
-    /// Give warnings of a kind that are left out unless asked for: `unused`, or `link` for names that other modules
-    /// have to define
+    /// Report these warnings, which are off by default: `unused`, or `link` for names that other modules must define
     #[arg(long, value_name = "KIND", value_parser = kind)]
     warn: Vec<Kind>,
-    /// Colours in the format human
+    /// Use colors in the format human
     #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     color: Color,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
-    /// Pictures of the places
+    /// Source lines with underlined errors
     Human,
     /// `FILE:LINE:COL: error[CODE]: message`
     Short,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 enum Color {
-    /// On terminals
+    /// If standard output is a terminal
     Auto,
     Always,
     Never,
@@ -91,7 +89,7 @@ impl Color {
     }
 }
 
-/// How many diagnostics are rendered before they are written.
+/// The number of diagnostics that are rendered before they are written.
 const BLOCK: usize = 1 << 12;
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
@@ -186,7 +184,7 @@ enum Kind {
     One(Code),
 }
 
-/// A warning about modules that are not linked to others.
+/// The warning about names that other modules must define.
 const LINK: Code = Code::UnresolvedExtern;
 
 const UNUSED: [Code; 3] = [
@@ -219,7 +217,7 @@ fn kind(text: &str) -> Result<Kind, String> {
             .find(same)
             .map(|c| Kind::One(*c))
             .ok_or_else(|| {
-                format!("there is no kind {text}; one looks like PTX0516 or ignored-modifier")
+                format!("unknown warning {text}; expected a code such as PTX0516 or a name such as ignored-modifier")
             }),
     }
 }
@@ -233,13 +231,13 @@ fn is_unknown(code: Code) -> bool {
 
 pub(crate) fn target(text: &str) -> Result<Target, String> {
     Target::from_name(text.as_bytes())
-        .ok_or_else(|| format!("there is no target {text}; one looks like sm_90a"))
+        .ok_or_else(|| format!("unknown target {text}; expected a name such as sm_90a"))
 }
 
 pub(crate) fn version(text: &str) -> Result<PtxVersion, String> {
     PtxVersion::from_text(text.as_bytes())
         .filter(|v| v.is_known())
-        .ok_or_else(|| format!("there is no PTX version {text}; one looks like 8.5"))
+        .ok_or_else(|| format!("unknown PTX version {text}; expected a version such as 8.5"))
 }
 
 impl Checked {

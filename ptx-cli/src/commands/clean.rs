@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use ptx_transform::clean::{Options, Pass};
 
 use super::rewrite::{self, Read};
@@ -10,59 +11,67 @@ use crate::input::Files;
 use crate::output::{Out, Status};
 use crate::render::clean;
 
-/// Remove dead and unreachable code, fold constants, read copies where they come from, name the space of generic addresses
+/// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
 ///
-/// Without a choice all of it is done, again and again until nothing changes. Every byte that is not part of a changed statement stays.
+/// Without options, all clean-ups run until nothing changes. All bytes outside of changed statements stay unchanged.
 /// The result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ptxkit clean kernel.ptx > cleaned.ptx
   ptxkit clean --dead --copies kernel.ptx | ptxkit check -
-  ptxkit clean --explain kernel.ptx          what would change, and why")]
+  ptxkit clean --explain kernel.ptx          list the changes and their reasons")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Remove what computes values that nobody reads
-    #[arg(long)]
-    dead: bool,
-    /// Write numbers in the place of what always makes them; guards that are always true or false go
-    #[arg(long)]
-    fold: bool,
-    /// Read copies of registers where they come from
-    #[arg(long)]
-    copies: bool,
-    /// Remove code that control never reaches, and labels that nothing mentions
-    #[arg(long)]
-    unreachable: bool,
-    /// Name the state space of generic addresses whose origin is known
-    #[arg(long)]
-    spaces: bool,
+    #[command(flatten)]
+    passes: Passes,
     /// List every change with its line and reason instead of writing the file
     #[arg(long)]
     explain: bool,
 }
 
-impl Args {
-    fn options(&self) -> Options {
-        let chosen = |pass: &Pass| match pass {
-            Pass::Dead => self.dead,
-            Pass::Fold => self.fold,
-            Pass::Copies => self.copies,
-            Pass::Unreachable => self.unreachable,
-            Pass::Spaces => self.spaces,
-            _ => false,
+/// The clean-ups that were asked for; each has an option.
+#[derive(Debug)]
+struct Passes(Vec<Pass>);
+
+impl clap::Args for Passes {
+    fn augment_args(command: Command) -> Command {
+        let option = |pass: &Pass| {
+            let mut term = pass.term().to_owned();
+            term[..1].make_ascii_uppercase();
+            Arg::new(pass.name())
+                .long(pass.name())
+                .help(format!("{term}: {}", pass.summary()))
+                .action(ArgAction::SetTrue)
         };
-        let mut options = Options::default();
-        if options.passes.iter().any(chosen) {
-            options.passes.retain(chosen);
-        }
-        options
+        command.args(Pass::ALL.iter().map(option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Passes {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let all = Pass::ALL.iter().copied();
+        Ok(Self(
+            all.filter(|pass| matches.get_flag(pass.name())).collect(),
+        ))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let options = args.options();
+    let options = match &args.passes.0[..] {
+        [] => Options::default(),
+        passes => Options::new(passes),
+    };
     rewrite::each(&args.files, |out, read| {
         one(out, read, &options, args.explain)
     })

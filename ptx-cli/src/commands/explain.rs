@@ -1,4 +1,4 @@
-//! `ptxkit explain`: what a code stands for, what an instruction takes.
+//! `ptxkit explain`: describes diagnostics and instructions.
 
 mod form;
 mod instruction;
@@ -12,9 +12,9 @@ use crate::output::{self, Out, Status};
 use crate::pages::PAGES;
 use crate::render::clean;
 
-/// Say what the code of a diagnostic stands for, or what an instruction takes
+/// Describe a diagnostic code or an instruction
 ///
-/// Of a name all forms are shown, of a mnemonic those that take its modifiers. Without either, all codes are listed.
+/// For an opcode, all forms are shown; for a mnemonic, those that take its modifiers. Without an argument, all codes are listed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,7 +23,7 @@ Examples:
   ptxkit explain add.rn.ftz.f32
   ptxkit explain")]
 pub(crate) struct Args {
-    /// A code such as PTX0104 (ptx0104, 0104 and 104 will do), or an instruction
+    /// A code such as PTX0104 (or ptx0104, 0104, 104), an opcode or a mnemonic
     #[arg(value_name = "CODE|INSTRUCTION")]
     code: Option<String>,
 }
@@ -50,17 +50,17 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let text = clean(text);
     match number.and_then(nearest) {
         Some(code) => output::note(format_args!(
-            "ptxkit: there is no code {text}; the nearest is {code}: {}",
+            "ptxkit: unknown code {text}; did you mean {code}: {}?",
             code.title()
         )),
         None => output::note(format_args!(
-            "ptxkit: {text} is no code; one looks like PTX0104, and `ptxkit explain` lists all"
+            "ptxkit: unknown code {text}; `ptxkit explain` lists all codes, such as PTX0104"
         )),
     }
     Ok(Status::UsageError)
 }
 
-/// The page of a code, or its title where there is none.
+/// Writes the page of a code, or its title if there is no page.
 fn page(out: &mut Out, code: Code) -> Result<()> {
     let name = code.to_string();
     match PAGES.iter().find(|(of, _)| *of == name) {

@@ -1,4 +1,4 @@
-//! `ptxkit extract`: some functions of a file with all they need, or the rest of it.
+//! `ptxkit extract`: some functions of a file with their dependencies, or the rest of the file.
 
 use std::io::Write;
 
@@ -10,10 +10,10 @@ use super::rewrite;
 use crate::input::Files;
 use crate::output::{self, Status};
 
-/// Write some functions of a file with all they need, and nothing else
+/// Extract functions with everything they depend on
 ///
-/// What they call and mention stays, directly or through variables and aliases, with its comments; every byte that stays is
-/// what it was. The result goes to standard output.
+/// The functions and variables that they refer to are kept, directly or through variables and aliases, with their comments
+/// and unchanged. The result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,13 +27,13 @@ In two parts that `ptxkit link` puts together again:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// A kernel or function by its name in the file
+    /// Name of a kernel or function to extract
     #[arg(long, required = true, value_name = "NAME")]
     kernel: Vec<String>,
-    /// Make visible what the rest of the file needs, too, so that this part can be linked with it
+    /// Make everything visible that the rest of the file refers to, so that the two parts can be linked
     #[arg(long)]
     linkable: bool,
-    /// Everything else; what it shares with the kernels is external
+    /// Write the rest of the file instead, where shared functions and variables are external
     #[arg(long, conflicts_with = "linkable")]
     rest: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     let mut status = Status::Ok;
     let inputs = args.files.list(&mut status)?;
     if inputs.len() > 1 {
-        bail!("one file at a time: the result is one module");
+        bail!("extract takes one file");
     }
     rewrite::each_of(&inputs, status, |out, read| {
         match part(&read.module, args) {
@@ -73,7 +73,7 @@ fn part(module: &Module, args: &Args) -> Result<Extracted, ExtractError> {
     if !split.exported.is_empty() {
         let names = split.exported.join(" --hide ");
         output::note(format_args!(
-            "ptxkit: made visible: after linking, take it back with --hide {names}"
+            "ptxkit: made visible; to undo this when linking, use --hide {names}"
         ));
     }
     Ok(split.part)

@@ -1,4 +1,4 @@
-//! `ptxkit flatten`.
+//! `ptxkit flatten`: removes inner scopes.
 
 use anyhow::Result;
 
@@ -6,9 +6,9 @@ use super::rewrite;
 use crate::input::Files;
 use crate::output::Status;
 
-/// Write files without `{ }` inside functions
+/// Remove the inner scopes `{ }` of functions
 ///
-/// What inner scopes declare is told apart by numbers: `param0` becomes `param0_1`.
+/// Names that are declared in several scopes get numbers: `param0` becomes `param0_1`. The result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -12,9 +12,9 @@ use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
 
-/// Write files in the canonical style
+/// Format files in the canonical style
 ///
-/// The text goes to standard output. A file with errors is never written: its errors go to standard
+/// The result goes to standard output. A file with errors is not written; its errors go to standard
 /// error, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -25,10 +25,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Write nothing but the names of files that are not in the style; status 1 if there is one
+    /// Only list the files that are not formatted; exit status 1 if there are any
     #[arg(long, conflicts_with = "write")]
     check: bool,
-    /// Rewrite the files in place
+    /// Write the result to the files
     #[arg(long)]
     write: bool,
     /// Indent by `tab`, or by a number of spaces
@@ -46,7 +46,7 @@ impl FromStr for Step {
         match text.parse() {
             _ if text == "tab" => Ok(Self(Indent::Tab)),
             Ok(spaces @ 0..=16) => Ok(Self(Indent::Spaces(spaces))),
-            _ => Err("neither `tab` nor a number from 0 to 16".to_owned()),
+            _ => Err("expected `tab` or a number from 0 to 16".to_owned()),
         }
     }
 }
@@ -76,9 +76,9 @@ struct Formatted {
 enum Outcome {
     /// The canonical text.
     Text(Vec<u8>),
-    /// Errors, a line each.
+    /// Errors, one per line.
     Errors(Vec<String>),
-    /// The canonical text would not mean the same.
+    /// The canonical text would have another meaning.
     Changed(String),
 }
 
@@ -93,7 +93,7 @@ fn format(source: Source, style: &Style, careful: bool) -> Formatted {
         Outcome::Errors(parsed.diagnostics.iter().map(|d| report.short(d)).collect())
     } else {
         let text = ptx_print::canonical(&parsed.module, style);
-        // A file is overwritten only by a text that is known to mean the same.
+        // A file is overwritten only if the new text is known to have the same meaning.
         if careful && *text != *source.bytes {
             match compare::compare(&parsed.module, &ptx_parse::parse(&text).module) {
                 Ok(()) => Outcome::Text(text),
@@ -117,7 +117,7 @@ impl Formatted {
             Outcome::Changed(difference) => {
                 let name = source.name;
                 output::note(format_args!(
-                    "{name}: left alone, as its canonical text would differ: {difference}"
+                    "{name}: not written: the formatted text would differ: {difference}"
                 ));
                 Ok(Status::Findings)
             }

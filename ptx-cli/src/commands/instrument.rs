@@ -1,4 +1,4 @@
-//! `ptxkit instrument`: a bounds check or a trace at every access to memory.
+//! `ptxkit instrument`: inserts bounds checks or a memory trace.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,12 +15,12 @@ use super::rewrite::{self, Read};
 use crate::input::Files;
 use crate::output::{self, Out, Status};
 
-/// Write a file with a probe at every access to memory
+/// Insert bounds checks or a trace at memory accesses
 ///
-/// `bounds` checks accesses to one space against the range in the variable NAME, two `u64` that the host may set; those outside
-/// stop the kernel, or are recorded. `trace` records all of them. Records of 32 bytes go to NAME_records, as many as NAME_count
-/// says: address and value (u64), number of the place, bytes, block, thread (u32). Not a byte of what is there changes. A file
-/// with errors is not written.
+/// `bounds` checks accesses to one state space against the range in the variable NAME, two u64 that the host can set. An
+/// access outside of the range stops the kernel, or is recorded. `trace` records all accesses. A record has 32 bytes: address
+/// and value (u64), number of the site, size, block, thread (u32). The array NAME_records has NAME_count records. All bytes of
+/// the file stay unchanged. A file with errors is not written.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,26 +30,26 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// What the probes do
+    /// What to insert
     #[arg(long, value_enum)]
     probe: Kind,
-    /// Accesses to these spaces: `bounds` takes one, by default global memory with what generic addresses reach of it; `trace` any
-    /// number, by default all but constants and parameters
+    /// State spaces whose accesses are instrumented. `bounds` takes one, by default global memory including generic accesses
+    /// to it; `trace` takes any number, by default all except constants and parameters
     #[arg(long, value_enum, value_delimiter = ',')]
     space: Vec<Where>,
-    /// The first address inside, decimal or 0x…
+    /// First valid address, decimal or 0x…
     #[arg(long, default_value = "0", value_parser = number)]
     low: u64,
-    /// The first address behind
+    /// End of the valid addresses, exclusive
     #[arg(long, default_value = "0xffffffffffffffff", value_parser = number)]
     high: u64,
-    /// Room for so many records; with it, `bounds` records and lets the kernel run [trace: 65536]
+    /// Capacity, in records; with it, `bounds` records accesses and does not stop the kernel [default for trace: 65536]
     #[arg(long, value_name = "N")]
     records: Option<u32>,
-    /// What the names of new variables and functions begin with [default: ptx_bounds, ptx_trace]
+    /// Prefix of the names of new variables and functions [default: ptx_bounds, ptx_trace]
     #[arg(long)]
     name: Option<String>,
-    /// Write the places to a file: number, function, line, before or after, instruction, between tabs
+    /// Write a table of the instrumented sites to a file, tab-separated: number, function, line, before or after, instruction
     #[arg(long, value_name = "FILE")]
     sites: Option<PathBuf>,
 }
@@ -99,7 +99,7 @@ fn one(out: &mut Out, read: &Read, args: &Args) -> Result<Status> {
     let (module, report) = match apply(&read.module, args)? {
         Ok(done) => done,
         Err(error @ Error::Taken(_)) => {
-            return Ok(read.refuse(format_args!("{error}; --name gives another one")));
+            return Ok(read.refuse(format_args!("{error}; use --name to choose another one")));
         }
         Err(error) => return Ok(read.refuse(error)),
     };
@@ -111,7 +111,7 @@ fn one(out: &mut Out, read: &Read, args: &Args) -> Result<Status> {
     for skipped in &report.skipped {
         let reason = match skipped.reason {
             Reason::Guard => "its guard is not declared",
-            _ => "nothing comes after it",
+            _ => "control does not continue after it",
         };
         output::note(format_args!("{}: no probe: {reason}", read.source.name));
     }
@@ -140,9 +140,11 @@ fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>
         [] => StateSpace::Global,
         [one] => match one.space() {
             Space::State(space) if space != StateSpace::Param => space,
-            _ => anyhow::bail!("bounds are checked in global, shared, local or const memory"),
+            _ => anyhow::bail!(
+                "--probe bounds takes the state spaces global, shared, local and const"
+            ),
         },
-        _ => anyhow::bail!("bounds are checked in one space at a time"),
+        _ => anyhow::bail!("--probe bounds takes one state space"),
     };
     let outside = args
         .records
@@ -157,7 +159,8 @@ fn apply(module: &Module, args: &Args) -> Result<Result<(Module, Report), Error>
     Ok(bounds.apply(module))
 }
 
-/// A line a place. Functions of the new module come in the order of the old one's, behind what was added.
+/// The table of sites, one line per site. The new module has the functions of the old one in the same order, after the inserted
+/// ones.
 fn sites(old: &Module, new: &Module, report: &Report, lines: &LineIndex) -> Result<String> {
     let mut text = String::from("id\tfunction\tline\twhen\tinstruction\n");
     for site in &report.sites {

@@ -1,4 +1,4 @@
-//! `ptxkit link`: one module from several.
+//! `ptxkit link`: combines several modules into one.
 
 use std::fs;
 use std::io::Write;
@@ -13,10 +13,10 @@ use crate::input::Files;
 use crate::output::{self, Out, Status};
 use crate::render::clean;
 
-/// Put several modules together
+/// Link several modules into one
 ///
-/// Names that one module declares `.extern` and another one defines become one; private names that clash get others. The
-/// result has the highest version and the target that has what all others ask for. What nobody defines stays external.
+/// External declarations are resolved, and private names that conflict are renamed. The result has the highest PTX version
+/// and a target that supports all inputs. Undefined names stay external.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,10 +26,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Write the result into this file
+    /// Write the result to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// A name that nothing outside the result needs: it loses its `.visible`
+    /// Remove `.visible` from this name, which is not used outside of the result
     #[arg(long, value_name = "NAME")]
     hide: Vec<String>,
 }
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(Status::Ok)
 }
 
-/// A line for the place, one for each place in another file, and one for the help.
+/// Writes a diagnostic: a line for its location, one for each location in another file, and one for the help.
 fn show(read: &[Read], found: &LinkDiagnostic) {
     let Some(file) = read.get(found.input) else {
         return;

@@ -1,4 +1,4 @@
-//! `ptxkit minify`.
+//! `ptxkit minify`: makes files as small as possible.
 
 use anyhow::Result;
 use ptx_transform::Minify;
@@ -7,11 +7,11 @@ use super::rewrite;
 use crate::input::Files;
 use crate::output::{self, Status};
 
-/// Write files as small as they can be
+/// Make files as small as possible
 ///
-/// White space, comments and the names of registers, labels, parameters and variables of functions change, and registers that
-/// nothing mentions go; the machine code stays. Debug information stays as well: `ptxkit strip` takes it away before. The sizes
-/// go to standard error.
+/// Removes whitespace, comments and unused registers, and shortens the names of registers, labels, parameters and local
+/// variables; the machine code stays the same. Debug information is kept; remove it with `ptxkit strip` before. The result goes
+/// to standard output, the sizes to standard error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,10 +20,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Also rename functions and variables that no other module can see
+    /// Also rename functions and variables that are not visible to other modules
     #[arg(long)]
     symbols: bool,
-    /// Leave out functions and variables that no other module can see and no kernel reaches
+    /// Remove functions and variables that are not visible to other modules and not used by kernels
     #[arg(long)]
     dead: bool,
 }

@@ -1,4 +1,4 @@
-//! One module a command.
+//! One module per command.
 
 pub(crate) mod analyze;
 pub(crate) mod callgraph;

@@ -1,4 +1,4 @@
-//! `ptxkit parse`: what a file holds, in one line, and how fast it is read.
+//! `ptxkit parse`: one line per file with its contents and the parse time.
 
 use std::hint::black_box;
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::{counted, tally};
 
-/// Read files and say what they hold, a line each
+/// Summarize files, one line per file
 ///
 /// The exit status is 1 if a file has errors.
 #[derive(Debug, clap::Args)]
@@ -27,7 +27,7 @@ one file at a time. The peak is what reading allocates at its height, beside the
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// Say also how long reading takes, and how much memory
+    /// Also report the time and the memory that parsing takes
     #[arg(long)]
     timing: bool,
 }
@@ -43,7 +43,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             total.add(&timing);
             let summary = summary(source);
             let ratio = timing.peak as f64 / timing.bytes.max(1) as f64;
-            writeln!(out, "{}, {timing} ({ratio:.2} a byte)", summary.text)?;
+            writeln!(
+                out,
+                "{}, {timing} ({ratio:.2} per source byte)",
+                summary.text
+            )?;
             Ok(Status::of(summary.errors))
         })?;
         if inputs.len() > 1 {
@@ -93,7 +97,7 @@ fn summary(source: Source) -> Summary {
     }
 }
 
-/// How many statements there are, at module level and in bodies.
+/// The number of statements, at module level and in bodies.
 pub(super) fn statements(module: &Module) -> usize {
     let inner: usize = module
         .bodies()
@@ -103,12 +107,12 @@ pub(super) fn statements(module: &Module) -> usize {
     module.item_table().len() + inner
 }
 
-/// How long reading took.
+/// The time that parsing took.
 #[derive(Default)]
 struct Timing {
     bytes: usize,
     time: Duration,
-    /// Most bytes allocated at a time; of several files, of the worst.
+    /// The largest number of bytes allocated at a time; for several files, of the worst one.
     peak: usize,
 }
 
@@ -122,7 +126,7 @@ impl Timing {
         let limits = Limits::default();
         let bytes = source.bytes.len();
 
-        // Memory is measured in a run of its own, which also warms up the others.
+        // Memory is measured in a separate run, which also warms up the caches.
         let shared = source.bytes.clone();
         INSTRUMENTED_SYSTEM.reset_peak_memory();
         let parsed = ptx_parse::parse_shared(shared, &limits);

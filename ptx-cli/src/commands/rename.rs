@@ -1,4 +1,4 @@
-//! `ptxkit rename`.
+//! `ptxkit rename`: renames functions, variables, registers and labels.
 
 use anyhow::{Result, bail};
 use ptx_ir::{LineIndex, Module};
@@ -8,11 +8,11 @@ use super::rewrite;
 use crate::input::Files;
 use crate::output::Status;
 
-/// Write a file with other names
+/// Rename functions, variables, registers and labels
 ///
-/// OLD is a function or a variable of the module, else whatever has the name inside functions: registers (`%r` for all of
-/// `%r<9>`), parameters, variables, labels. All names change at once, so that two may change places. A name that would be
-/// captured or taken is refused, and nothing is written then.
+/// OLD is a function or a module variable, or else every register (`%r` for the range `%r<9>`), parameter, local variable and
+/// label of that name. All names change at once, so that names can be swapped. If a new name is already in use, or would
+/// capture other uses, nothing is written. The result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,35 +23,35 @@ pub(crate) struct Args {
     /// New names, then the file (`-` for standard input)
     #[arg(required = true, value_name = "OLD=NEW… FILE")]
     words: Vec<String>,
-    /// Only inside this function: its registers, parameters, variables and labels
+    /// Rename only inside of this function
     #[arg(long, value_name = "F")]
     function: Option<String>,
-    /// Put this before the name of every function and variable that no other module can see
+    /// Prefix for the name of every function and variable that is not visible to other modules
     #[arg(long, value_name = "P")]
     prefix: Option<String>,
-    /// With --prefix: also before visible functions, kernels and variables that are defined here
+    /// With --prefix: also for visible functions, kernels and variables that are defined in this file
     #[arg(long, requires = "prefix")]
     visible: bool,
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
     let Some((file, words)) = args.words.split_last() else {
-        bail!("a file is missing");
+        bail!("missing FILE");
     };
     let mut pairs = Vec::new();
     for word in words {
         match word.split_once('=') {
             Some((old, new)) if !old.is_empty() => pairs.push((old, new)),
-            _ => bail!("`{word}` is not OLD=NEW"),
+            _ => bail!("expected OLD=NEW, found `{word}`"),
         }
     }
     if pairs.is_empty() && args.prefix.is_none() {
-        bail!("nothing to rename: give OLD=NEW or --prefix");
+        bail!("nothing to rename: expected OLD=NEW or --prefix");
     }
     let files = Files::one(file);
     rewrite::run(&files, |source, module| {
         rename(module, &pairs, args).map_err(|error| match error {
-            Failure::Unknown(name) => format!("nothing is named `{name}`"),
+            Failure::Unknown(name) => format!("no name `{name}`"),
             Failure::Refused(RenameError::Taken(name, at)) => {
                 let at = LineIndex::new(&source.bytes).position(at.start);
                 let error = RenameError::Taken(name, Default::default());

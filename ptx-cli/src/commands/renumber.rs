@@ -1,4 +1,4 @@
-//! `ptxkit renumber`.
+//! `ptxkit renumber`: numbers registers without gaps.
 
 use anyhow::Result;
 
@@ -6,10 +6,10 @@ use super::rewrite;
 use crate::input::Files;
 use crate::output::Status;
 
-/// Write files with the registers of each range numbered without gaps
+/// Number the registers of each range without gaps
 ///
-/// Registers that nothing mentions go, and the counts of declarations become as small as they can be. A range whose members
-/// share their names with something else keeps its numbers.
+/// Unused registers are removed, and the counts of declarations are reduced. A range whose members have the same names as
+/// something else keeps its numbers. The result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `ptxkit requires`: which targets and versions a file needs, and what in it asks for them.
+//! `ptxkit requires`: the targets and versions that a file requires, and why.
 
 use std::io::Write;
 
@@ -13,24 +13,24 @@ use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::SCHEMA;
 
-/// Say which targets and PTX versions a file needs
+/// Report the targets and PTX versions that files require
 ///
-/// For each target the lowest version of PTX is worked out in which everything in the file is legal there, whatever
-/// its header says. The least of every line of descent is shown: plain targets (sm_90: there and on everything newer),
-/// families (sm_100f) and single chips (sm_90a).
+/// Finds the lowest PTX version for each target in which the whole file is legal, whatever its header says. Shows the lowest
+/// target of each architecture family: plain (sm_90: it and all newer ones), family-specific (sm_100f) and
+/// architecture-specific (sm_90a).
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   ptxkit requires kernel.ptx
-  ptxkit requires --target sm_80 kernel.ptx    what keeps it from running there
+  ptxkit requires --target sm_80 kernel.ptx    what prevents it from running there
   ptxkit requires --json build/")]
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// One JSON object for each file
+    /// Write one JSON object per file
     #[arg(long)]
     json: bool,
-    /// Name what keeps the file from this target; exit with status 1 if anything does
+    /// Report what makes the file illegal on this target; exit with status 1 if anything does
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Option<Target>,
 }
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     Ok(status)
 }
 
-/// A target and the lowest version there, with the software that brought the version.
+/// A target and the lowest version on it, with the first software that supports the version.
 #[derive(Serialize)]
 struct Pair {
     target: &'static str,
@@ -108,14 +108,14 @@ struct Cause<'m> {
 struct Report<'m> {
     schema: u32,
     file: &'m str,
-    /// The least of every line of descent.
+    /// The lowest target of each architecture family.
     minimal: Vec<Pair>,
     /// Every target where the file is legal.
     pairs: Vec<Pair>,
     functions: Vec<Function<'m>>,
-    /// All that not everything has.
+    /// The features that are not available everywhere.
     reasons: Vec<Cause<'m>>,
-    /// What keeps the file from the target that was asked for.
+    /// What makes the file illegal on the target that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     blocked: Option<Blocked<'m>>,
 }
@@ -189,7 +189,7 @@ impl<'m> Report<'m> {
             }
             None => {
                 if self.minimal.is_empty() {
-                    writeln!(out, "{}: legal on no target as a whole", self.file)?;
+                    writeln!(out, "{}: not legal on any target as a whole", self.file)?;
                 }
                 for pair in &self.minimal {
                     writeln!(out, "{}: {}", self.file, text(pair))?;
@@ -217,8 +217,8 @@ fn line(target: &str) -> Option<Arch> {
 fn text(pair: &Pair) -> String {
     let reach = match line(pair.target) {
         Some(Arch::Plain) => " and newer",
-        Some(Arch::Family) => " and the newer ones of its family",
-        _ => " alone",
+        Some(Arch::Family) => " and newer ones of its family",
+        _ => " only",
     };
     let mut text = format!("{}{reach} from PTX {}", pair.target, pair.ptx);
     let software = [pair.toolkit, pair.driver];

@@ -1,4 +1,4 @@
-//! `ptxkit retarget`: another target and version in the header, and not a byte besides.
+//! `ptxkit retarget`: changes the target and the version in the header.
 
 use std::io::Write;
 
@@ -12,9 +12,9 @@ use super::rewrite::Read;
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 
-/// Write a file with another target in its header, or say what keeps it from there
+/// Change the target of a file, or report what prevents it
 ///
-/// Every byte besides the target and the version stays. The result goes to standard output.
+/// All bytes except the target and the version stay unchanged. The result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -23,11 +23,11 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// The target
+    /// New target
     #[arg(long, value_name = "sm_XX", value_parser = target)]
     target: Target,
-    /// The version of PTX: as it is, unless the target needs a newer one; `lowest` for the first in which the file is
-    /// legal on the target
+    /// New PTX version; by default the old one, or the first that supports the target. `lowest` is the first version in which
+    /// the file is legal on the target
     #[arg(long, value_name = "X.Y|lowest", value_parser = wanted)]
     ptx_version: Option<Wanted>,
 }
@@ -62,14 +62,14 @@ fn one(out: &mut Out, source: Source, args: &Args) -> Result<Status> {
     let (version, target) = (choose(module, args), args.target);
     let options = Options::new(Some(version), Some(target));
     found.extend(ptx_verify::verify(module, &options));
-    // What is wrong with the old header is mended by the new one.
+    // The new header fixes errors of the old one.
     let header = header_end(module);
     found.retain(|d| d.span.start >= header);
     let why = format_args!("not legal in PTX {version} on {target}");
     let status = read.refuse_errors(&found, why);
     if status == Status::Ok {
         let text = ptx_verify::retarget(module, target, version);
-        out.write_all(&text.context("the header names no version or no target to rewrite")?)?;
+        out.write_all(&text.context("the header has no `.version` or no `.target`")?)?;
     }
     Ok(status)
 }
@@ -87,7 +87,7 @@ fn choose(module: &Module, args: &Args) -> PtxVersion {
     }
 }
 
-/// The last byte of the directives of the header.
+/// The end of the directives of the header.
 fn header_end(module: &Module) -> u32 {
     let header = |item: Item| match item {
         Item::Directive(id) => module

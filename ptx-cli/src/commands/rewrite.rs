@@ -1,4 +1,4 @@
-//! What the commands share that rewrite a module: one that could not be read is left alone.
+//! Shared by the commands that rewrite a module. A module with errors is not rewritten.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::input::{self, Files, Input, Source};
 use crate::output::{self, Out, Status};
 use crate::render::Report;
 
-/// A file that was read.
+/// A parsed file.
 pub(crate) struct Read {
     pub(crate) source: Source,
     pub(crate) lines: LineIndex,
@@ -18,7 +18,7 @@ pub(crate) struct Read {
 }
 
 impl Read {
-    /// Reads a file, and gives what is wrong with it.
+    /// Parses a file and returns it with its diagnostics.
     pub(crate) fn new(source: Source) -> (Self, Vec<Diagnostic>) {
         let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
         let lines = LineIndex::new(&source.bytes);
@@ -31,7 +31,7 @@ impl Read {
         (read, parsed.diagnostics)
     }
 
-    /// To say where something is in it.
+    /// For diagnostics in this file.
     pub(crate) fn report(&self) -> Report<'_> {
         Report {
             name: &self.source.name,
@@ -40,13 +40,13 @@ impl Read {
         }
     }
 
-    /// Says on standard error why it is not written.
+    /// Reports on standard error why it is not written.
     pub(crate) fn refuse(&self, why: impl std::fmt::Display) -> Status {
         output::note(format_args!("{}: not written: {why}", self.source.name));
         Status::Findings
     }
 
-    /// Says on standard error what keeps it from being written, if errors do.
+    /// Reports errors on standard error, if there are any.
     pub(crate) fn refuse_errors(
         &self,
         found: &[Diagnostic],
@@ -62,7 +62,7 @@ impl Read {
     }
 }
 
-/// Hands on each file. One with errors is never written: they go to standard error.
+/// Processes each file without errors. The errors of others go to standard error.
 pub(crate) fn each(
     files: &Files,
     with: impl FnMut(&mut Out, Read) -> Result<Status>,
@@ -72,7 +72,7 @@ pub(crate) fn each(
     each_of(&inputs, status, with)
 }
 
-/// The same for files that are listed already, which may have made trouble.
+/// The same for files that were already listed, with the status of listing them.
 pub(crate) fn each_of(
     inputs: &[Input],
     mut status: Status,
@@ -90,7 +90,7 @@ pub(crate) fn each_of(
     Ok(status)
 }
 
-/// Rewrites each file to standard output, or says what keeps it from being rewritten.
+/// Writes each file to standard output after a transformation, or reports why that is not possible.
 pub(crate) fn run(
     files: &Files,
     mut rewrite: impl FnMut(&Source, &Module) -> Result<Rewritten, String>,

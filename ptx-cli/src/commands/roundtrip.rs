@@ -1,4 +1,4 @@
-//! `ptxkit roundtrip`: whether reading and printing loses anything.
+//! `ptxkit roundtrip`: checks that parsing and printing are lossless.
 
 use std::io::Write;
 
@@ -10,10 +10,10 @@ use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::{Report, clean, counted, tally};
 
-/// Check that printing what was read loses nothing
+/// Check that parsing and printing are lossless
 ///
-/// The verbatim print must be the file, byte for byte, and every byte belong to one statement or gap. The canonical print must read as the same
-/// module, and must print as itself; this is judged only for files without errors.
+/// Verbatim printing must reproduce the file byte for byte, and every byte must belong to one statement or to the trivia between
+/// two. For files without errors, the canonical text must parse to the same module, and print as itself.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -64,11 +64,11 @@ fn judge(source: Source) -> Verdict {
     }
 }
 
-/// What remains to be said of a file that passes, or how it fails.
+/// A remark about a file that passes, or how it fails.
 fn round(source: &Source) -> Result<String, String> {
     let parsed = ptx_parse::parse_shared(source.bytes.clone(), &Default::default());
     same(
-        "the verbatim print is not what was read",
+        "the verbatim text differs from the file",
         ("read", &source.bytes),
         ("printed", &ptx_print::verbatim(&parsed.module)),
     )?;
@@ -96,14 +96,14 @@ fn round(source: &Source) -> Result<String, String> {
             lines: &lines,
         };
         return Err(format!(
-            "the canonical print has errors\n  {}\n{}",
+            "the canonical text has errors\n  {}\n{}",
             report.short(error),
             piece("canonical", &text, error.span, &lines)
         ));
     }
     compare::compare(&parsed.module, &again.module).map_err(|difference| {
         format!(
-            "the canonical print means something else: {}\n{}\n{}",
+            "the canonical text has another meaning: {}\n{}\n{}",
             clean(&difference.message),
             piece(
                 "read",
@@ -115,14 +115,14 @@ fn round(source: &Source) -> Result<String, String> {
         )
     })?;
     same(
-        "the canonical print does not print as itself",
+        "printing the canonical text again changes it",
         ("once", &text),
         ("twice", &ptx_print::canonical(&again.module, &style)),
     )?;
     Ok(String::new())
 }
 
-/// Whether two texts are the same; else where they part.
+/// Compares two texts; the error shows the first difference.
 fn same(what: &str, left: (&str, &[u8]), right: (&str, &[u8])) -> Result<(), String> {
     if left.1 == right.1 {
         return Ok(());
@@ -133,7 +133,7 @@ fn same(what: &str, left: (&str, &[u8]), right: (&str, &[u8])) -> Result<(), Str
     Err(format!("{what}\n{}\n{}", show(left), show(right)))
 }
 
-/// How much text is shown of each side, at least and at most.
+/// The minimum and the maximum of the text that is shown of each side.
 const SHOWN: (usize, usize) = (40, 160);
 
 /// One side of a difference: `  read at byte 12 (2:5): "text"`.

@@ -1,4 +1,4 @@
-//! `ptxkit stats`: what files are made of.
+//! `ptxkit stats`: statistics about files and functions.
 
 mod count;
 mod functions;
@@ -14,10 +14,10 @@ use crate::output::{Out, Status};
 use crate::render::SCHEMA;
 use count::Stats;
 
-/// Count functions, instructions, registers, memory and comments; loops, barriers and pressure of each function
+/// Statistics: instructions, registers, memory and comments of files; loops, barriers and register pressure of functions
 ///
-/// Counts are given for each file and, of several files, in total. Files with errors are counted as
-/// far as they were understood.
+/// Reported for each file and, if there are several, in total. In files with errors, unrecognized statements are not
+/// counted.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,10 +26,10 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// One JSON object for each file, and one for the total
+    /// Write one JSON object per file, and one for the total
     #[arg(long)]
     json: bool,
-    /// Count also by full mnemonic, such as ld.global.nc.v4.f32
+    /// Also count instructions by mnemonic, such as ld.global.nc.v4.f32
     #[arg(long)]
     mnemonics: bool,
 }

@@ -1,4 +1,4 @@
-//! `ptxkit strip`.
+//! `ptxkit strip`: removes comments and debug information.
 
 use anyhow::Result;
 
@@ -6,9 +6,10 @@ use super::rewrite;
 use crate::input::Files;
 use crate::output::Status;
 
-/// Write files without comments and debug information
+/// Remove comments and debug information
 ///
-/// `.loc`, `.file`, debug sections, `debug` in `.target` and line markers go. What has a meaning besides, such as `.pragma`, stays.
+/// Also removes `.loc`, `.file`, debug sections, the option `debug` of `.target` and line markers. Everything else stays,
+/// such as `.pragma`. The result goes to standard output.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! `ptxkit tokens`: the lexer's view of a file.
+//! `ptxkit tokens`: the tokens of a file.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -12,10 +12,10 @@ use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::{JsonSpan, SCHEMA};
 
-/// List every token, comment and blank with its place
+/// List all tokens, comments and whitespace with their positions
 ///
-/// A line reads START..END LINE:COLUMN KIND "TEXT": offsets from 0 and columns from 1, both in
-/// bytes. What is not printable ASCII is escaped in the text.
+/// A line has the form START..END LINE:COLUMN KIND "TEXT". Offsets count from 0, columns from 1, both in
+/// bytes. Characters other than printable ASCII are escaped in the text.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,7 +24,7 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     files: Files,
-    /// One JSON object a line
+    /// Write one JSON object per token
     #[arg(long)]
     json: bool,
 }

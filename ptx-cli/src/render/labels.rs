@@ -1,4 +1,4 @@
-//! The words for facts that several commands write.
+//! The names of facts in the output of several commands.
 
 use ptx_ir::facts::Space;
 use ptx_isa::{Access, RegisterClass};

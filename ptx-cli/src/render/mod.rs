@@ -9,7 +9,7 @@ use ptx_ir::{Diagnostic, LineIndex, Severity};
 pub(crate) use json::{JsonSpan, SCHEMA};
 pub(crate) use ptx_ir::render::{Renderer, escape_controls as clean};
 
-/// A source with its lines, ready to show what is wrong with it.
+/// A source with its lines.
 pub(crate) struct Report<'s> {
     pub(crate) name: &'s str,
     pub(crate) source: &'s [u8],
@@ -43,7 +43,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// How many errors and how many warnings there are.
+/// The number of errors and of warnings.
 pub(crate) fn tally(diagnostics: &[Diagnostic]) -> (usize, usize) {
     let errors = diagnostics
         .iter()

@@ -235,14 +235,17 @@ fn register_tag(body: &Body, register: Register) -> u8 {
 }
 
 fn label_tag(body: &Body, label: &Label) -> u8 {
-    match body.after(label.stmt).and_then(|s| body.statements.get(s)) {
+    // After a removed label, `after` would walk over everything that was removed with it.
+    let is_placed = matches!(body.statements.get(label.stmt), Some(Statement::Label(_)));
+    let next = is_placed.then(|| body.after(label.stmt)).flatten();
+    match next.and_then(|s| body.statements.get(s)) {
         Some(Statement::Prototype(_)) => tag::PROTOTYPE,
         Some(&Statement::Directive(id)) => match body.directives.get(id).map(|d| d.directive) {
             Some(Directive::Branchtargets) => tag::BRANCHES,
             Some(Directive::Calltargets) => tag::CALLS,
             _ => tag::LABEL,
         },
-        // This may be a table that was not understood.
+        // This may be an unrecognized table.
         Some(Statement::Opaque(_)) => UNKNOWN,
         _ => tag::LABEL,
     }

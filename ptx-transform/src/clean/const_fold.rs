@@ -1,8 +1,8 @@
-//! Constant folding: what is always the same number is written as one.
+//! Constant folding: an instruction that always computes the same value becomes a move of that value.
 //!
-//! A guard that is always true goes, an instruction whose guard is always false goes with it. What always computes the same number
-//! becomes a copy of it; other instructions read the number instead of the register that holds it, where their form takes a
-//! constant. What the manual leaves open is not folded.
+//! Guards that are always true are removed, and instructions whose guard is always false. Other instructions read the constant
+//! instead of the register that holds it, if their form takes a constant. Results that the manual leaves undefined or
+//! approximate are not folded.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,7 +13,16 @@ use ptx_ir::facts::{Facts, RegAccess};
 use ptx_ir::{InstId, Operand, StmtId};
 
 use super::function_view::View;
+use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "fold",
+    term: "constant folding",
+    summary: "Replace computations and registers that always have the same value by that value",
+    plan,
+    finish: no_finish,
+};
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let constants = Constants::new(view.facts, &view.cfg, &view.variables, &view.ssa);
@@ -59,7 +68,7 @@ impl<'a> Plan<'a, '_> {
             push(Rewrite::Unguard, why);
         }
         if let Some((target, bits)) = self.constant() {
-            let why = alloc::format!("it always makes {}", number(bits));
+            let why = alloc::format!("always computes {}", number(bits));
             return push(Rewrite::Constant { target, bits }, why);
         }
         let operands = self.view.body().operands(self.inst);
@@ -78,18 +87,19 @@ impl<'a> Plan<'a, '_> {
         }
     }
 
-    /// What the instruction reads in a register, if that is always the same.
+    /// The value that the instruction reads in a register, if it is always the same.
     fn known(&self, register: ptx_ir::RegId) -> Option<u128> {
         let value = self.view.read(self.stmt, register)?;
         self.constants.value(value).known()
     }
 
-    /// The only result of an instruction that does nothing else, where it is always the same and not yet written as a number.
+    /// The only result of an instruction without other effects, if it is always the same and the instruction is not yet a
+    /// move of a constant.
     fn constant(&self) -> Option<(Operand, u128)> {
         if !self.f.may_be_duplicated() || self.f.memory().next().is_some() {
             return None;
         }
-        // The carry would be another one.
+        // A second result would be lost, such as the carry flag.
         let mut defs = self.view.ssa.defs(self.stmt);
         let (Some(def), None) = (defs.next(), defs.next()) else {
             return None;
@@ -116,7 +126,7 @@ impl<'a> Plan<'a, '_> {
     }
 }
 
-/// A number in few words.
+/// Formats a value: small numbers in decimal, large ones in hexadecimal.
 fn number(bits: u128) -> String {
     match bits {
         0..10_000 => alloc::format!("{bits}"),

@@ -1,9 +1,9 @@
-//! Copy propagation: what reads a copy reads the register that it was copied from.
+//! Copy propagation: instructions read the source of a copy instead of its destination.
 //!
-//! A copy `d = s` may be read through `s` where the read sees the value of this copy and no other, and `s` has not been
-//! written since. The copy dominates such a read, so only writes of `s` that the copy dominates can come between: there must be
-//! none, unless all three stand in one block and it is not between them. Asynchronous instructions keep their registers, as
-//! they may read them later.
+//! A read of `d` after a copy `d = s` can read `s` if the value of this copy, and no other, reaches the read, and `s` has not
+//! been written since. The copy dominates such a read, so only writes of `s` that the copy dominates can come between them.
+//! There must be no such write, unless all three are in one block and the write is not between the others. Asynchronous
+//! instructions keep their registers, since they may read them later.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,16 @@ use ptx_ir::{Operand, RegId, StmtId};
 use ptx_isa::ScalarType;
 
 use super::function_view::View;
+use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "copies",
+    term: "copy propagation",
+    summary: "Read the source of a copy instead of its destination",
+    plan,
+    finish: no_finish,
+};
 
 /// The registers of a copy.
 #[derive(Copy, Clone)]
@@ -24,13 +33,13 @@ pub(super) struct Pair {
     pub(super) from: RegId,
 }
 
-/// Beyond so many writes of one register only those in the block of the copy are looked at.
+/// If a register has more writes than this, only those in the block of the copy are examined.
 const WRITES: usize = 64;
 
-/// Which copies of registers hold where.
+/// Tells where copies of registers are still valid.
 pub(super) struct Copies<'a> {
     view: &'a View<'a>,
-    /// The values that each variable gets from statements.
+    /// The values of each variable that statements define.
     writes: Csr,
 }
 
@@ -48,7 +57,7 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// The registers of a copy of the whole width; a guard may keep it from happening.
+    /// The registers of a copy of the whole width, which may be guarded.
     pub(super) fn pair(&self, stmt: StmtId) -> Option<Pair> {
         let view = self.view;
         let (inst, f) = view.inst(stmt)?;
@@ -67,8 +76,7 @@ impl<'a> Copies<'a> {
             .then_some(Pair { to, from })
     }
 
-    /// Whether a register that a statement read, and did not write, still has that value where another one reads that the first
-    /// dominates.
+    /// Whether a register that a statement reads and does not write still has that value at a statement that it dominates.
     pub(super) fn holds(&self, register: RegId, since: StmtId, at: StmtId) -> bool {
         let view = self.view;
         let Some(variable) = view.scalar(register) else {
@@ -82,8 +90,7 @@ impl<'a> Copies<'a> {
         let mut writes = writes.iter().map(statement);
         let block = view.cfg.of_statement(since);
         if block.is_some() && block == view.cfg.of_statement(at) && view.precedes(since, at) {
-            // In the order of the statements: those between stand together.
-            // The statement itself may be the first that writes it.
+            // Writes are in the order of the statements. The statement itself may be the first of them.
             let between = |w: StmtId| view.precedes(w, at);
             let earlier = |id: &u32| view.precedes(statement(id), since);
             let first = self.writes.row(variable).partition_point(earlier);
@@ -93,7 +100,7 @@ impl<'a> Copies<'a> {
         writes.len() <= WRITES && !writes.any(|w| w == since || view.dominates(since, w))
     }
 
-    /// The register to read instead of `register` in a statement: the first of a chain of copies that holds there.
+    /// The register to read instead of `register` in a statement: the first of a chain of copies that is still valid there.
     fn source(&self, stmt: StmtId, register: RegId, roots: &[Option<RegId>]) -> Option<RegId> {
         let value = self.view.read(stmt, register)?;
         let Value::Def {
@@ -113,7 +120,7 @@ impl<'a> Copies<'a> {
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let copies = Copies::new(view);
-    // Of each copy the register that its own source was copied from.
+    // For each copy, the register that its source was copied from.
     let mut roots: Vec<Option<RegId>> = alloc::vec![None; view.ssa.len()];
     let mut steps = Vec::new();
     for (stmt, inst, f) in view.reached().filter(|(_, _, f)| f.is_known()) {
@@ -144,7 +151,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
                 continue;
             };
             let old = place.register;
-            // Lists of a call are matched with its interface, which has no types of its own here.
+            // The operands of a call must have the types of its signature, which is not examined here.
             let alike = declared(view, old) == declared(view, new);
             let list = |o: &Operand| matches!(o, Operand::List(_));
             let operands = view.body().operands(inst).iter().enumerate();
@@ -163,7 +170,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     steps
 }
 
-/// The type a register is declared with.
+/// The declared type of a register.
 fn declared(view: &View<'_>, register: RegId) -> Option<ScalarType> {
     let body = view.body();
     let decl = body.reg_decls().get(body.registers().get(register)?.decl)?;

@@ -1,9 +1,10 @@
-//! Dead code: what nobody reads is not computed.
+//! Dead-code elimination: instructions whose results are never read are removed.
 //!
-//! Everything that does something is alive, and with it what it reads, and what the caller reads where the function returns: the writes whose values come to it, what remains
-//! where such a write is guarded, and what these read. All else may go, also what only feeds itself around a loop. What lanes
-//! of a mask execute together stays: others may wait for it, or read its sources. So does code that control never reaches,
-//! whose reads see nothing; it is gone once that is removed.
+//! Instructions with effects are live, and so are the registers that hold the results of the function where it returns. What
+//! a live instruction reads is live as well: all writes that reach it, and the old value if such a write is guarded. All other
+//! instructions are removed, including those that only feed each other around a loop. Instructions that the lanes of a mask
+//! execute together stay, since other lanes may wait for them or read their sources. Unreachable code stays; it is the
+//! business of unreachable-code elimination.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,10 +14,19 @@ use ptx_ir::facts::Facts;
 use ptx_ir::{EntityId, Statement, StmtId};
 
 use super::function_view::View;
+use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
 
-/// Whether an instruction may go if nobody reads what it writes.
-fn may_go(f: &Facts<'_>) -> bool {
+pub(super) const DEFINITION: Definition = Definition {
+    name: "dead",
+    term: "dead-code elimination",
+    summary: "Remove instructions whose results are never read",
+    plan,
+    finish: no_finish,
+};
+
+/// Whether an instruction can be removed if its results are not read.
+fn is_removable(f: &Facts<'_>) -> bool {
     f.may_be_removed() && f.lanes().is_none()
 }
 
@@ -29,7 +39,7 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     };
     for (stmt, statement) in view.body().statements() {
         match statement {
-            Statement::Inst(inst) if may_go(&view.facts.inst(inst)) => {}
+            Statement::Inst(inst) if is_removable(&view.facts.inst(inst)) => {}
             Statement::Inst(_) | Statement::Opaque(_) => marks.statement(stmt),
             _ => {}
         }
@@ -41,14 +51,11 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     for (stmt, _, facts) in view.reached().filter(|(stmt, ..)| dead(*stmt)) {
         let written = facts.registers().filter(|m| !m.usage.reads());
-        let mut names = String::new();
-        for mention in written {
-            let comma = if names.is_empty() { "" } else { ", " };
-            names = names + comma + &view.name(mention.place.register);
-        }
-        let why = match names.as_str() {
-            "" => String::from("it has no result that is read"),
-            names => alloc::format!("nobody reads {names}"),
+        let names: Vec<String> = written.map(|m| view.name(m.place.register)).collect();
+        let why = match &names[..] {
+            [] => String::from("its result is never read"),
+            [name] => alloc::format!("{name} is never read"),
+            names => alloc::format!("{} are never read", names.join(", ")),
         };
         let act = Rewrite::Remove;
         steps.push(Step { stmt, act, why });
@@ -64,7 +71,7 @@ struct Marks<'a> {
 }
 
 impl Marks<'_> {
-    /// A statement that stays, and the values it reads.
+    /// Marks a statement as live, and with it the values it reads.
     fn statement(&mut self, stmt: StmtId) {
         if let Some(seen @ false) = self.statements.get_mut(stmt.index()) {
             *seen = true;

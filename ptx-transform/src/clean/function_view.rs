@@ -1,4 +1,4 @@
-//! What the clean-ups ask of a function.
+//! A function with its analyses, for the clean-ups.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -10,14 +10,14 @@ use ptx_analysis::ssa::{Ssa, TooManyPhis, ValueId};
 use ptx_ir::facts::{Facts, FunctionFacts, RegLane};
 use ptx_ir::{Body, EntityId, InstId, Module, RegId, Statement, StmtId};
 
-/// A function with its graph and its values.
+/// A function with its control-flow graph and its values.
 pub(super) struct View<'a> {
     pub(super) facts: FunctionFacts<'a>,
     pub(super) cfg: Cfg,
     pub(super) dominators: Dominators<BlockId>,
     pub(super) variables: Variables,
     pub(super) ssa: Ssa,
-    /// Where each statement stands among all.
+    /// The position of each statement.
     order: Vec<u32>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> View<'a> {
         self.facts.module()
     }
 
-    /// The instructions that control may reach, in order.
+    /// The reachable instructions, in order.
     pub(super) fn reached(&self) -> impl Iterator<Item = (StmtId, InstId, Facts<'a>)> + '_ {
         let blocks = self.cfg.blocks();
         let reached = blocks.filter(|(id, _)| self.dominators.is_reachable(*id));
@@ -62,7 +62,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// The statement of an instruction that is understood.
+    /// The instruction of a statement, if it is legal.
     pub(super) fn inst(&self, stmt: StmtId) -> Option<(InstId, Facts<'a>)> {
         match self.body().statement(stmt) {
             Some(Statement::Inst(inst)) => {
@@ -72,30 +72,30 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The number of a register that is one variable.
+    /// The variable of a register that is one variable.
     pub(super) fn variable(&self, place: RegLane) -> Option<u32> {
         let mut range = self.variables.of(place);
         range.next().filter(|_| range.next().is_none())
     }
 
-    /// The number of a register that is no vector.
+    /// The variable of a register that is not a vector.
     pub(super) fn scalar(&self, register: RegId) -> Option<u32> {
         let lane = None;
         self.variable(RegLane { register, lane })
     }
 
-    /// What a statement reads in a register that is no vector.
+    /// The value that a statement reads in a register that is not a vector.
     pub(super) fn read(&self, stmt: StmtId, register: RegId) -> Option<ValueId> {
         self.ssa.read(stmt, self.scalar(register)?)
     }
 
-    /// Whether one statement stands before another.
+    /// Whether one statement is before another in the text.
     pub(super) fn precedes(&self, a: StmtId, b: StmtId) -> bool {
         let at = |s: StmtId| self.order.get(s.index()).copied().unwrap_or(u32::MAX);
         at(a) < at(b)
     }
 
-    /// Whether control comes to `b` by way of `a` alone, after it.
+    /// Whether `a` dominates `b` and is not the same statement.
     pub(super) fn dominates(&self, a: StmtId, b: StmtId) -> bool {
         match (self.cfg.of_statement(a), self.cfg.of_statement(b)) {
             (Some(x), Some(y)) if x == y => self.precedes(a, b),

@@ -1,9 +1,10 @@
-//! Generic addresses whose state space is known.
+//! Address-space inference: accesses through generic addresses name their state space.
 //!
-//! An access through a generic address that was made of an address of a state space reaches that space, and says so: with
-//! the address that it was made of, if that is still at hand. Global addresses are generic ones as they are (9.7.9.20, 6.4.1: what
-//! lies in no window maps to global memory), so there the register stays, and the address of a global variable counts too. Turning such a
-//! generic address back is a copy. Nothing is said of addresses that were computed with: a sum may leave its space.
+//! An access through a generic address that was converted from an address in a state space is an access to that space. It is
+//! rewritten to use the original address, if that is still available. A global address is the same number as the generic one
+//! (manual 9.7.9.20, 6.4.1: addresses outside of all windows map to global memory), so there the register stays, and the
+//! address of a global variable is known to be global, too. Converting such a generic address back is a copy. Addresses
+//! that were computed with are left alone, since a sum may leave the state space.
 
 use alloc::vec::Vec;
 
@@ -15,15 +16,24 @@ use ptx_isa::StateSpace;
 
 use super::copy_prop::Copies;
 use super::function_view::View;
+use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
 
-/// How many copies an address is followed through.
+pub(super) const DEFINITION: Definition = Definition {
+    name: "spaces",
+    term: "address-space inference",
+    summary: "Name the state space of accesses through generic addresses",
+    plan,
+    finish: no_finish,
+};
+
+/// The longest chain of copies that an address is followed through.
 const CHAIN: usize = 16;
 
-/// What a generic address was made of.
+/// What a generic address was converted from.
 struct Origin {
     space: StateSpace,
-    /// The address in the space and the statement that read it; `None` where the generic address is itself one.
+    /// The address in the space and the statement that read it; `None` if the generic address is the same.
     source: Option<(Operand, StmtId)>,
 }
 
@@ -56,7 +66,7 @@ impl Plan<'_> {
             return None;
         };
         let origin = self.origin(stmt, register)?;
-        let base = self.at_hand(&origin, register, stmt)?;
+        let base = self.available(&origin, register, stmt)?;
         let body = self.view.body();
         let mut operands = body.operands(inst).iter().enumerate();
         let index = operands.find_map(|(i, o)| match o {
@@ -73,7 +83,7 @@ impl Plan<'_> {
         })
     }
 
-    /// An address that becomes one of the space that it comes from.
+    /// A conversion of a generic address back to the space that it comes from.
     fn back(&self, stmt: StmtId, inst: InstId) -> Option<Step> {
         let (made, [target, Operand::Reg(register)]) = self.conversion(stmt, inst)? else {
             return None;
@@ -89,13 +99,13 @@ impl Plan<'_> {
         };
         let ty = self.signature(inst)?.types().next()?;
         let (name, space) = (self.view.name(register), made.space);
-        let why = alloc::format!("{name} was made of an address in {space}");
+        let why = alloc::format!("{name} was converted from an address in {space}");
         let act = Rewrite::Copy { target, source, ty };
         holds.then_some(Step { stmt, act, why })
     }
 
-    /// The address to use in the space.
-    fn at_hand(&self, origin: &Origin, register: RegId, stmt: StmtId) -> Option<Operand> {
+    /// The address to use in the space, if it is still available.
+    fn available(&self, origin: &Origin, register: RegId, stmt: StmtId) -> Option<Operand> {
         match origin.source {
             _ if origin.space == StateSpace::Global => Some(Operand::Reg(register)),
             Some((Operand::Reg(from), since)) => self
@@ -107,7 +117,7 @@ impl Plan<'_> {
         }
     }
 
-    /// What the generic address is made of that a statement reads in a register.
+    /// What the generic address that a statement reads in a register was converted from.
     fn origin(&self, mut stmt: StmtId, mut register: RegId) -> Option<Origin> {
         for _ in 0..CHAIN {
             let value = self.view.read(stmt, register)?;
@@ -160,7 +170,7 @@ impl Plan<'_> {
         })
     }
 
-    /// What an instruction converts, if it does so always: its result and its source.
+    /// What an instruction without a guard converts: its result and its source.
     fn conversion(&self, stmt: StmtId, inst: InstId) -> Option<(Conversion, [Operand; 2])> {
         let (_, f) = self.view.inst(stmt)?;
         let signature = self.signature(inst)?;

@@ -1,8 +1,9 @@
-//! Clean-ups by the analyses: dead code, constants, copies, unreachable blocks, generic addresses.
+//! Clean-ups: dead-code elimination, constant folding, copy propagation, unreachable-code elimination and address-space
+//! inference.
 //!
-//! Each [`Pass`] looks at the functions of a module as they are, decides from what the analyses prove, and edits the module in
-//! place; the source keeps every byte that is not part of a changed statement. What is not understood is left alone and may do anything.
-//! Registers that nobody mentions any more stay declared. What an edit makes is legal: the table is asked before.
+//! A [`Pass`] decides from the analyses of a function what to change, and then edits the module in place. All bytes outside
+//! of changed statements stay. Statements that were not recognized stay, and are assumed to have any effect. Every new
+//! instruction is legal for the version and the target of the module. Unused registers stay declared.
 //!
 //! ```
 //! use ptx_transform::clean::{Options, clean};
@@ -25,7 +26,7 @@
 //! let report = clean(&mut module, &Options::default());
 //! let text = String::from_utf8(ptx_print::verbatim(&module))?;
 //! assert!(text.contains("    ld.param.u64 %d, [p];\n    st.global.u32 [%d], 42;\n    ret;\n"));
-//! assert_eq!(report.changes.iter().filter(|c| c.why == "nobody reads %r3").count(), 1);
+//! assert_eq!(report.changes.iter().filter(|c| c.why == "%r3 is never read").count(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -35,6 +36,7 @@ mod dce;
 mod function_view;
 mod infer_spaces;
 mod legality;
+mod passes;
 mod report;
 mod rewrite;
 mod unreachable;
@@ -45,124 +47,94 @@ use alloc::vec::Vec;
 
 use ptx_edit::{EditModule as _, Editor};
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{FuncId, Module};
+use ptx_ir::{FuncId, Module, StmtId};
 
-pub use report::{Change, Pass, Report};
+pub use passes::{Pass, UnknownPass};
+pub use report::{Change, Report};
 
 use function_view::View;
 use legality::LegalityChecker;
 use rewrite::{Rewriter, Step};
 
-/// Which clean-ups are made.
+/// Which clean-ups are made, and how often.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Options {
-    /// These.
+    /// The clean-ups of each round, in this order.
     pub passes: Vec<Pass>,
-    /// Each one once, not until nothing changes.
-    pub once: bool,
+    /// The largest number of rounds. By default so large that the clean-ups are repeated until nothing changes.
+    pub max_rounds: u32,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    /// Repeats some clean-ups until nothing changes.
+    #[must_use]
+    pub fn new(passes: impl Into<Vec<Pass>>) -> Self {
         Self {
-            passes: Pass::ALL.to_vec(),
-            once: false,
+            passes: passes.into(),
+            max_rounds: 1000,
         }
     }
 }
 
-/// Cleans a module up, one pass after the other, until nothing changes. Each round looks only at the functions that the one before
-/// changed, and costs about as much as analysing these.
+impl Default for Options {
+    /// All clean-ups.
+    fn default() -> Self {
+        Self::new(Pass::ALL)
+    }
+}
+
+/// Cleans a module, one pass after the other, until nothing changes. Each round visits only the functions that the previous
+/// one changed, and costs about as much as analysing them.
 pub fn clean(module: &mut Module, options: &Options) -> Report {
     let mut report = Report::default();
-    let mut wanted: BTreeSet<FuncId> = module.definitions().map(|(id, ..)| id).collect();
-    // Each change leaves less to be done; this only bounds what a mistake could cost.
-    let most = if options.once { 1 } else { MOST_ROUNDS };
-    while !wanted.is_empty() && report.rounds < most {
+    let mut functions: BTreeSet<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    while !functions.is_empty() && report.rounds < options.max_rounds {
         let mut changed = BTreeSet::new();
         for &pass in &options.passes {
-            changed.extend(run(module, pass, &wanted, &mut report));
+            changed.extend(run(module, pass, &functions, &mut report));
         }
         report.rounds += 1;
-        wanted = changed;
+        functions = changed;
     }
     report
 }
 
-const MOST_ROUNDS: u32 = 1000;
-
-/// Removes what computes values that nobody reads.
-pub fn dead(module: &mut Module) -> Report {
-    once(module, Pass::Dead)
-}
-
-/// Writes numbers in the place of what always makes them.
-pub fn fold(module: &mut Module) -> Report {
-    once(module, Pass::Fold)
-}
-
-/// Reads copies where they come from.
-pub fn copies(module: &mut Module) -> Report {
-    once(module, Pass::Copies)
-}
-
-/// Removes blocks that control never reaches, and labels that nothing mentions.
-pub fn unreachable(module: &mut Module) -> Report {
-    once(module, Pass::Unreachable)
-}
-
-/// Names the state space of generic addresses whose origin is known.
-pub fn spaces(module: &mut Module) -> Report {
-    once(module, Pass::Spaces)
-}
-
-fn once(module: &mut Module, pass: Pass) -> Report {
-    let passes = alloc::vec![pass];
-    clean(module, &Options { passes, once: true })
-}
-
-/// Makes a pass over some functions; gives those that it changed.
+/// Runs a pass on some functions; returns those that it changed.
 fn run(
     module: &mut Module,
     pass: Pass,
-    wanted: &BTreeSet<FuncId>,
+    functions: &BTreeSet<FuncId>,
     report: &mut Report,
 ) -> Vec<FuncId> {
-    let facts = ModuleFacts::of(module, |id| wanted.contains(&id));
+    let definition = pass.definition();
+    let facts = ModuleFacts::of(module, |id| functions.contains(&id));
     let plan = |&id: &FuncId| {
         let view = View::new(facts.function(id)?).ok()?;
-        let steps = match pass {
-            Pass::Spaces => infer_spaces::plan(&view),
-            Pass::Copies => copy_prop::plan(&view),
-            Pass::Fold => const_fold::plan(&view),
-            Pass::Unreachable => unreachable::plan(&view),
-            Pass::Dead => dce::plan(&view),
-        };
-        Some((id, steps))
+        Some((id, (definition.plan)(&view)))
     };
-    let plans: Vec<(FuncId, Vec<Step>)> = wanted.iter().filter_map(plan).collect();
-    let mut judge = LegalityChecker::new(module);
+    let plans: Vec<(FuncId, Vec<Step>)> = functions.iter().filter_map(plan).collect();
+    let mut checker = LegalityChecker::new(module);
     let mut changed = Vec::new();
     for (id, steps) in plans {
         let before = report.changes.len();
         if let Ok(mut editor) = module.edit(id) {
             if !steps.is_empty() {
-                judge.enter(&editor);
+                checker.enter(&editor);
             }
-            for step in &steps {
-                let mut maker = Rewriter {
+            for step in steps {
+                let mut rewriter = Rewriter {
                     editor: &mut editor,
-                    judge: &mut judge,
+                    checker: &mut checker,
                 };
-                if maker.make(step) {
-                    note(&editor, pass, step.stmt, step.why.clone(), report);
+                if rewriter.apply(&step) {
+                    report
+                        .changes
+                        .push(change(&editor, pass, step.stmt, step.why));
                 }
             }
-            if pass == Pass::Unreachable {
-                for stmt in editor.remove_unused_labels() {
-                    let why = String::from("nothing mentions it");
-                    note(&editor, pass, stmt, why, report);
-                }
+            for (stmt, why) in (definition.finish)(&mut editor) {
+                report.changes.push(change(&editor, pass, stmt, why.into()));
             }
         }
         if report.changes.len() > before {
@@ -172,12 +144,11 @@ fn run(
     changed
 }
 
-/// Notes a change.
-fn note(editor: &Editor<'_>, pass: Pass, stmt: ptx_ir::StmtId, why: String, report: &mut Report) {
-    report.changes.push(Change {
+fn change(editor: &Editor<'_>, pass: Pass, stmt: StmtId, why: String) -> Change {
+    Change {
         pass,
         function: editor.function(),
         span: editor.body().source_span(stmt),
         why,
-    });
+    }
 }

@@ -1,4 +1,4 @@
-//! The steps of a clean-up, and how each is made.
+//! The changes that clean-ups make to statements.
 
 use alloc::format;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use ptx_isa::{
 
 use super::legality::{LegalityChecker, expected};
 
-/// What is done to a statement, and why.
+/// A change of a statement, and what allows it.
 pub(super) struct Step {
     pub(super) stmt: StmtId,
     pub(super) act: Rewrite,
@@ -22,27 +22,27 @@ pub(super) struct Step {
 }
 
 pub(super) enum Rewrite {
-    /// It goes.
+    /// Removes it.
     Remove,
-    /// Its guard goes.
+    /// Removes its guard.
     Unguard,
-    /// These operands and the guard read another register.
+    /// Reads another register in these operands and in the guard.
     Read {
         old: RegId,
         new: RegId,
         places: Vec<usize>,
     },
-    /// An operand becomes a number, given in the width of the register that it was.
+    /// Replaces a register operand by a constant of its width.
     Number { index: usize, bits: u128 },
-    /// It becomes a copy of a number, without a guard.
+    /// Replaces it by a move of a constant, without a guard.
     Constant { target: Operand, bits: u128 },
-    /// It becomes a copy.
+    /// Replaces it by a move.
     Copy {
         target: Operand,
         source: Operand,
         ty: ScalarType,
     },
-    /// Its memory lies in a space, at an operand with another base.
+    /// Names the state space of its access, at an address operand with another base.
     Space {
         index: usize,
         base: Operand,
@@ -50,15 +50,15 @@ pub(super) enum Rewrite {
     },
 }
 
-/// Makes steps in one function.
+/// Changes the statements of one function.
 pub(super) struct Rewriter<'e, 'm> {
     pub(super) editor: &'e mut Editor<'m>,
-    pub(super) judge: &'e mut LegalityChecker,
+    pub(super) checker: &'e mut LegalityChecker,
 }
 
 impl Rewriter<'_, '_> {
-    /// Makes a step, or leaves everything as it is where the result would not be legal.
-    pub(super) fn make(&mut self, step: &Step) -> bool {
+    /// Makes a change and returns whether it did: nothing changes if the result would not be legal.
+    pub(super) fn apply(&mut self, step: &Step) -> bool {
         let stmt = step.stmt;
         let made = match step.act {
             Rewrite::Remove => self.editor.remove(stmt).map(|()| true),
@@ -104,7 +104,7 @@ impl Rewriter<'_, '_> {
         }
         let changed = operands != before;
         let mut made = false;
-        if changed && self.judge.allows(self.editor, &mnemonic, &operands) {
+        if changed && self.checker.allows(self.editor, &mnemonic, &operands) {
             self.editor.set_operands(stmt, &operands)?;
             made = true;
         }
@@ -121,7 +121,7 @@ impl Rewriter<'_, '_> {
         Ok(made)
     }
 
-    /// An operand with another register in it.
+    /// An operand with one register replaced by another.
     fn with(
         &mut self,
         operand: Operand,
@@ -129,7 +129,7 @@ impl Rewriter<'_, '_> {
         new: RegId,
         depth: u8,
     ) -> Result<Operand, EditError> {
-        // Nothing legal lies deeper.
+        // Legal operands do not nest deeper.
         const DEPTH: u8 = 4;
         if depth == DEPTH {
             return Ok(operand);
@@ -170,21 +170,21 @@ impl Rewriter<'_, '_> {
             return Ok(false);
         };
         let wanted = |s: &FormMatch<'_>| expected(s, index);
-        let wanted = self.judge.ask(self.editor, &mnemonic, &operands, wanted);
+        let wanted = self.checker.ask(self.editor, &mnemonic, &operands, wanted);
         let Some(new) = wanted.flatten().and_then(|e| self.literal(bits, e)) else {
             return Ok(false);
         };
         if let Some(operand) = operands.get_mut(index) {
             *operand = new;
         }
-        if !self.judge.allows(self.editor, &mnemonic, &operands) {
+        if !self.checker.allows(self.editor, &mnemonic, &operands) {
             return Ok(false);
         }
         self.editor.set_operand(stmt, index, new)?;
         Ok(true)
     }
 
-    /// A number as an operand of a type; `None` where the type has no constants.
+    /// A constant as an operand of a type; `None` if the type has no constants.
     fn literal(&mut self, bits: u128, expected: Expected) -> Option<Operand> {
         let width = expected.bits().filter(|w| (8..=64).contains(w))?;
         let bits = (bits & ((1 << width) - 1)) as u64;
@@ -244,7 +244,7 @@ impl Rewriter<'_, '_> {
         let body = self.editor.body();
         let decl = body.registers().get(register)?.decl;
         let known = || body.reg_decls().get(decl)?.ty.known();
-        self.judge.register(register).or_else(known)
+        self.checker.register(register).or_else(known)
     }
 
     fn copy(
@@ -256,7 +256,7 @@ impl Rewriter<'_, '_> {
     ) -> Result<bool, EditError> {
         let asked = Mnemonic::new(COPY, [ty.modifier()]);
         let operands = [target, source];
-        if !self.judge.allows(self.editor, &asked, &operands) {
+        if !self.checker.allows(self.editor, &asked, &operands) {
             return Ok(false);
         }
         let mnemonic = [COPY.text(), ty.modifier().text()].concat();
@@ -285,19 +285,23 @@ impl Rewriter<'_, '_> {
         };
         *operand = self.editor.address(base, offset)?;
         mnemonic.push(word);
-        let said = |s: &FormMatch<'_>| {
-            let mut reached = s
+        let has_space = |s: &FormMatch<'_>| {
+            let mut accessed = s
                 .form
                 .operands()
                 .iter()
                 .filter(|o| o.access != Access::None);
-            reached.any(|o| match o.spaces {
+            accessed.any(|o| match o.spaces {
                 Spaces::Slot(slot) => s.word(ModifierSource::Slot(slot)) == Some(word),
                 Spaces::OneOf(spaces) | Spaces::GenericOr(spaces) => spaces.contains(&word),
                 _ => false,
             })
         };
-        if self.judge.ask(self.editor, &mnemonic, &operands, said) != Some(true) {
+        if self
+            .checker
+            .ask(self.editor, &mnemonic, &operands, has_space)
+            != Some(true)
+        {
             return Ok(false);
         }
         self.editor.set_operands(stmt, &operands)?;

@@ -1,23 +1,38 @@
-//! Blocks that control never reaches.
+//! Unreachable-code elimination: instructions that control never reaches are removed.
 //!
-//! Their instructions go, and the places in the source that are said of them. Declarations, tables of labels and what was not
-//! understood stay; tables and labels that nothing mentions any more are removed afterwards.
+//! Their `.loc` directives are removed, too. Declarations, tables of labels and statements that were not recognized stay.
+//! Afterwards, unreferenced labels and tables are removed.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::Statement;
+use ptx_ir::edit::Editor;
+use ptx_ir::{Statement, StmtId};
 use ptx_isa::Directive;
 
 use super::function_view::View;
+use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
+
+pub(super) const DEFINITION: Definition = Definition {
+    name: "unreachable",
+    term: "unreachable-code elimination",
+    summary: "Remove instructions that control never reaches, and unreferenced labels",
+    plan,
+    finish: remove_unused_labels,
+};
+
+fn remove_unused_labels(editor: &mut Editor<'_>) -> Vec<(StmtId, &'static str)> {
+    let removed = editor.remove_unused_labels().into_iter();
+    removed.map(|stmt| (stmt, "unreferenced")).collect()
+}
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let body = view.body();
     let blocks = view.cfg.blocks();
     let unreached = blocks.filter(|(id, _)| !view.dominators.is_reachable(*id));
     let statements = unreached.flat_map(|(_, b)| body.range(b.first, b.end));
-    let goes = |statement: &Statement| match statement {
+    let is_removed = |statement: &Statement| match statement {
         Statement::Inst(_) => true,
         Statement::Directive(id) => {
             let directive = body.directives().get(*id);
@@ -25,11 +40,11 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         }
         _ => false,
     };
-    let statements = statements.filter(|(_, statement)| goes(statement));
+    let statements = statements.filter(|(_, statement)| is_removed(statement));
     let step = |(stmt, _)| Step {
         stmt,
         act: Rewrite::Remove,
-        why: String::from("control never gets here"),
+        why: String::from("control never reaches it"),
     };
     statements.map(step).collect()
 }

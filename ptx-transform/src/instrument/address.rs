@@ -1,19 +1,23 @@
-//! Addresses and sizes of accesses, as registers.
+//! Computes the addresses and sizes of accesses.
 
 use ptx_ir::facts::Space;
 use ptx_ir::{Binding, Operand, RegId, SymbolKind, Var, VarId};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::error::Error;
+use super::mnemonics;
 use super::probe::Probe;
 
 impl Probe<'_, '_> {
-    /// The address of an access as the instruction has it: in its [space](Self::space), in 64 bits, with the offset added;
-    /// an address of 32 bits is extended with zeros. It is the value from before the instruction, also where that overwrites
-    /// the register.
+    /// The address of an access in its [space](Self::space), including the offset, as a 64-bit register; a 32-bit address is
+    /// zero-extended. It is the value from before the instruction, even if the instruction overwrites the register.
     ///
-    /// `None` where there is no address: for textures and surfaces, parameters of calls, results of functions, and what no operand
-    /// addresses.
+    /// `None` if there is no address: for textures and surfaces, parameters of calls, results of functions, and accesses without
+    /// an address operand.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if there is no such access; an [edit](Error::Edit) was refused.
     pub fn address(&mut self, nth: usize) -> Result<Option<Operand>, Error> {
         let access = self.access(nth)?;
         let (Some(operand), false) = (
@@ -47,18 +51,18 @@ impl Probe<'_, '_> {
         self.sum(parts).map(Some)
     }
 
-    /// The same in a register of its own.
+    /// The same in a separate register.
     fn copy_of_sum(&mut self, parts: [Operand; 3]) -> Result<Operand, Error> {
         let sum = self.sum(parts)?;
         if !self.mentions_overwritten(sum) {
             return Ok(sum);
         }
         let copy = Operand::Reg(self.register(ScalarType::B64)?);
-        self.emit_always("mov.b64", &[copy, sum])?;
+        self.emit_always(&mnemonics::copy(ScalarType::B64), &[copy, sum])?;
         Ok(copy)
     }
 
-    /// A base with offsets, in 64 bits.
+    /// The 64-bit sum of a base and offsets.
     fn sum(&mut self, [base, offset, more]: [Operand; 3]) -> Result<Operand, Error> {
         let mut sum = match self.register_type(base) {
             Some(_) => base,
@@ -67,7 +71,7 @@ impl Probe<'_, '_> {
         for part in [offset, more] {
             sum = match part {
                 Operand::Absent | Operand::Small(0) => continue,
-                // The register decides how wide the addition is.
+                // The register determines the width of the addition.
                 _ if self.bits(sum) == 64 && self.bits(part) == 32 => {
                     let part = self.widened(part)?;
                     self.added(sum, part)?
@@ -79,54 +83,67 @@ impl Probe<'_, '_> {
     }
 
     fn added(&mut self, a: Operand, b: Operand) -> Result<Operand, Error> {
-        let (mnemonic, ty) = match self.bits(a) {
-            32 => ("add.s32", ScalarType::B32),
-            _ => ("add.s64", ScalarType::B64),
+        let bits = self.bits(a);
+        let ty = match bits {
+            32 => ScalarType::B32,
+            _ => ScalarType::B64,
         };
         let sum = Operand::Reg(self.register(ty)?);
-        self.emit_always(mnemonic, &[sum, a, b])?;
+        self.emit_always(mnemonics::add(bits), &[sum, a, b])?;
         Ok(sum)
     }
 
-    /// A register of 64 bits plus a number.
+    /// A 64-bit register plus a constant.
+    ///
+    /// # Errors
+    ///
+    /// An [edit](Error::Edit) was refused.
     pub fn plus(&mut self, register: Operand, number: i64) -> Result<Operand, Error> {
         let number = self.editor().integer(number);
         self.added(register, number)
     }
 
-    /// The address of a name, or a number, in a register.
+    /// The address of a name, or a constant, in a register.
     fn name(&mut self, name: Operand) -> Result<Operand, Error> {
         let wide = self.module().header().address_size == Some(64);
-        let (mnemonic, ty) = match wide || matches!(name, Operand::Small(_) | Operand::Imm(_)) {
-            true => ("mov.u64", ScalarType::B64),
-            false => ("mov.u32", ScalarType::B32),
+        let (ty, source) = match wide || matches!(name, Operand::Small(_) | Operand::Imm(_)) {
+            true => (ScalarType::B64, ScalarType::U64),
+            false => (ScalarType::B32, ScalarType::U32),
         };
         let register = Operand::Reg(self.register(ty)?);
-        self.emit_always(mnemonic, &[register, name])?;
+        self.emit_always(&mnemonics::copy(source), &[register, name])?;
         Ok(register)
     }
 
-    /// A register of at most 32 bits in 64, with zeros.
+    /// A 32-bit register zero-extended to 64 bits; a 64-bit register is returned unchanged.
+    ///
+    /// # Errors
+    ///
+    /// An [edit](Error::Edit) was refused.
     pub fn widened(&mut self, register: Operand) -> Result<Operand, Error> {
         if self.bits(register) != 32 {
             return Ok(register);
         }
         let wide = Operand::Reg(self.register(ScalarType::B64)?);
-        self.emit_always("cvt.u64.u32", &[wide, register])?;
+        self.emit_always(&mnemonics::zero_extend(32), &[wide, register])?;
         Ok(wide)
     }
 
-    /// The low half of a register of 64 bits.
+    /// The low half of a 64-bit register.
     pub(super) fn narrowed(&mut self, register: Operand) -> Result<Operand, Error> {
         if self.bits(register) != 64 {
             return Ok(register);
         }
         let low = Operand::Reg(self.register(ScalarType::B32)?);
-        self.emit_always("cvt.u32.u64", &[low, register])?;
+        self.emit_always(mnemonics::TRUNCATE, &[low, register])?;
         Ok(low)
     }
 
-    /// How many bytes an access reaches at most: a number, or a register of 32 or 64 bits; `None` where the instruction does not say.
+    /// The largest size of an access in bytes: a constant, or a register of 32 or 64 bits; `None` if it is unknown.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if there is no such access; an [edit](Error::Edit) was refused.
     pub fn size(&mut self, nth: usize) -> Result<Option<Operand>, Error> {
         let access = self.access(nth)?;
         if let Some(bytes) = access.bytes.and_then(|b| i64::try_from(b).ok()) {
@@ -138,16 +155,20 @@ impl Probe<'_, '_> {
         if !self.mentions_overwritten(size) {
             return Ok(Some(size));
         }
-        let (mnemonic, ty) = match self.bits(size) {
-            64 => ("mov.b64", ScalarType::B64),
-            _ => ("mov.b32", ScalarType::B32),
+        let ty = match self.bits(size) {
+            64 => ScalarType::B64,
+            _ => ScalarType::B32,
         };
         let copy = Operand::Reg(self.register(ty)?);
-        self.before(|p| p.emit_always(mnemonic, &[copy, size]))?;
+        self.before(|p| p.emit_always(&mnemonics::copy(ty), &[copy, size]))?;
         Ok(Some(copy))
     }
 
-    /// The space of an access. Where the instruction names none, but a variable, it is that of the variable.
+    /// The state space of an access; for a generic access to a named variable, that of the variable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if there is no such access.
     pub fn space(&self, nth: usize) -> Result<Space, Error> {
         let access = self.access(nth)?;
         Ok(match access.space {
@@ -159,8 +180,12 @@ impl Probe<'_, '_> {
         })
     }
 
-    /// The address of an access in one space. `None` where it certainly lies in another one; else the address and, for generic
-    /// addresses, the predicate that says whether it lies there.
+    /// The address of an access in a state space; `None` if it is in another one. For a generic address, the predicate tells
+    /// whether the address is in that space.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if there is no such access; an [edit](Error::Edit) was refused.
     pub fn address_in(
         &mut self,
         nth: usize,
@@ -178,21 +203,20 @@ impl Probe<'_, '_> {
             return Ok(Some((address, None)));
         }
         let within = self.register(ScalarType::Pred)?;
-        let text = space.base().text();
-        let mnemonic = alloc::format!("isspacep{text}");
+        let mnemonic = mnemonics::is_in_space(space.base());
         self.emit_always(&mnemonic, &[Operand::Reg(within), address])?;
         if space.base() == StateSpace::Global {
             return Ok(Some((address, Some(within))));
         }
         let there = Operand::Reg(self.register(ScalarType::B64)?);
-        let mnemonic = alloc::format!("cvta.to{text}.u64");
+        let mnemonic = mnemonics::to_space(space.base());
         self.emit_always(&mnemonic, &[there, address])?;
         Ok(Some((there, Some(within))))
     }
 
     // --- operands ---
 
-    /// The state space of the variable that an operand is.
+    /// The state space of a variable.
     fn declared_space(&self, operand: Operand) -> Option<StateSpace> {
         let (body, module) = (self.body(), self.module());
         match operand {
@@ -205,7 +229,7 @@ impl Probe<'_, '_> {
         }
     }
 
-    /// Parameters of calls and results have no address.
+    /// Whether a base has an address: parameters of calls and results have none.
     fn has_address(&self, base: Option<Operand>) -> bool {
         match base {
             Some(Operand::Var(id)) => {
@@ -243,7 +267,7 @@ impl Probe<'_, '_> {
         matches!(self.body().pool().get(at), Operand::Reg(id) if self.is_overwritten(id))
     }
 
-    /// The declared type of a register, or of the elements of one.
+    /// The declared type of a register, or of the elements of a vector register.
     pub(super) fn register_type(&self, operand: Operand) -> Option<ScalarType> {
         let body = self.body();
         let register = match operand {

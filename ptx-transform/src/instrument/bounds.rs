@@ -1,4 +1,4 @@
-//! Accesses outside of a range stop the kernel, or are recorded.
+//! Bounds checks: accesses outside of a range stop the kernel, or are recorded.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,25 +9,26 @@ use ptx_isa::{Access, ScalarType, StateSpace};
 
 use super::error::Error;
 use super::inject::symbol;
+use super::mnemonics;
 use super::plan::{Candidate, Timing};
 use super::probe::Probe;
 use super::record::Records;
 use super::{Report, instrument, with_code};
 
-/// What happens at an access outside.
+/// What happens at an access outside of the range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outside {
     /// The kernel is aborted before the access.
     Trap,
-    /// It is recorded, with the value 0, and happens.
+    /// The access is recorded, with the value 0, and executed.
     Record(Records),
 }
 
-/// Checks that every access to a space lies in `[low, high)` with all its bytes, before it happens.
+/// Checks before every access to a state space that all of its bytes are in `[low, high)`.
 ///
-/// The module gets a variable `NAME` of two `u64`, the low and the high end, which the host may set anew before a launch;
-/// kernels read it once, when they begin. An access of unknown size is checked by its first byte. Generic addresses are
-/// checked where they lie in the space.
+/// The module gets a variable `NAME` of two `u64`, the ends of the range, which the host can set before a launch; kernels read
+/// it once at their start. For an access of unknown size, the first byte is checked. A generic access is checked if its
+/// address is in the state space.
 ///
 /// ```
 /// use ptx_isa::StateSpace;
@@ -46,22 +47,26 @@ pub enum Outside {
 pub struct Bounds {
     /// The name of the variable.
     pub name: String,
-    /// The space: global, shared, local or constant memory.
+    /// The state space: global, shared, local or constant memory.
     pub space: StateSpace,
-    /// The first address inside.
+    /// The first valid address.
     pub low: u64,
-    /// The first address behind.
+    /// The end of the valid addresses, exclusive.
     pub high: u64,
-    /// What happens.
+    /// What happens at an access outside of the range.
     pub outside: Outside,
 }
 
-/// What is computed once a function.
+/// Keys of the values that are computed once per function.
 const LOW: u32 = 0;
 const LENGTH: u32 = 1;
 
 impl Bounds {
-    /// The module with its checks.
+    /// Inserts the checks.
+    ///
+    /// # Errors
+    ///
+    /// The name is in use, the module has no header or has errors, or an edit was refused.
     pub fn apply(&self, module: &Module) -> Result<(Module, Report), Error> {
         let ends = format!("{{{:#x}, {:#x}}}", self.low, self.high);
         let mut code = format!(
@@ -112,7 +117,7 @@ impl Bounds {
             let outside = self.is_outside(probe, ends, address, size)?;
             if let Some(within) = within {
                 let operands = [outside, outside, within].map(Operand::Reg);
-                probe.emit("and.pred", &operands)?;
+                probe.emit(mnemonics::AND, &operands)?;
             }
             match (&self.outside, record) {
                 (Outside::Record(records), Some(function)) => {
@@ -126,7 +131,7 @@ impl Bounds {
         Ok(())
     }
 
-    /// Whether bytes lie outside. With all numbers from the low end: `address >= length` or `length - address < size`.
+    /// Whether bytes are outside of the range. Relative to the low end: `address >= length` or `length - address < size`.
     fn is_outside(
         &self,
         probe: &mut Probe<'_, '_>,
@@ -136,25 +141,28 @@ impl Bounds {
     ) -> Result<RegId, Error> {
         let low = probe.at_entry(LOW, ScalarType::B64, |probe, low| {
             let at = probe.editor().address(ends, Operand::Absent)?;
-            probe.emit("ld.global.u64", &[low, at])
+            probe.emit(mnemonics::LOAD_GLOBAL, &[low, at])
         })?;
         let length = probe.at_entry(LENGTH, ScalarType::B64, |probe, length| {
             let at = probe.editor().address(ends, Operand::Small(8))?;
-            probe.emit("ld.global.u64", &[length, at])?;
-            probe.emit("sub.s64", &[length, length, low])
+            probe.emit(mnemonics::LOAD_GLOBAL, &[length, at])?;
+            probe.emit(mnemonics::SUBTRACT, &[length, length, low])
         })?;
         let distance = Operand::Reg(probe.register(ScalarType::B64)?);
         let outside = probe.register(ScalarType::Pred)?;
-        probe.emit("sub.s64", &[distance, address, low])?;
-        probe.emit("setp.ge.u64", &[Operand::Reg(outside), distance, length])?;
+        probe.emit(mnemonics::SUBTRACT, &[distance, address, low])?;
+        probe.emit(
+            mnemonics::AT_LEAST,
+            &[Operand::Reg(outside), distance, length],
+        )?;
         let size = match size {
             None | Some(Operand::Small(1)) => return Ok(outside),
             Some(size) => probe.widened(size)?,
         };
         let room = Operand::Reg(probe.register(ScalarType::B64)?);
-        probe.emit("sub.s64", &[room, length, distance])?;
+        probe.emit(mnemonics::SUBTRACT, &[room, length, distance])?;
         let outside_too = Operand::Reg(outside);
-        probe.emit("setp.lt.or.u64", &[outside_too, room, size, outside_too])?;
+        probe.emit(mnemonics::LESS_OR, &[outside_too, room, size, outside_too])?;
         Ok(outside)
     }
 }

@@ -1,8 +1,8 @@
-//! The carry flag around probes.
+//! Preserves the carry flag around probes.
 //!
-//! It lives from an instruction with `.cc` to the next that reads it, and calls do not keep it. Where a probe stands between
-//! the two and changes it, or calls, its value goes through a register. A borrow is saved and set by a subtraction, so that
-//! nothing depends on how the two share the flag. Manual 9.7.2.
+//! The flag is live from an instruction with `.cc` to the next one that reads it, and calls do not preserve it. If a probe
+//! between the two changes it or makes a call, its value is saved in a register. A borrow is saved and restored by subtractions,
+//! so that nothing depends on how carry and borrow share the flag. Manual 9.7.2.
 
 use alloc::collections::BTreeMap;
 
@@ -10,45 +10,48 @@ use ptx_ir::facts::{Flow, FunctionFacts};
 use ptx_ir::{Operand, Signature, Statement, StmtId};
 use ptx_isa::{Control, EffectKind, Modifier};
 
-/// How the instruction that reads the flag computes.
+use super::mnemonics;
+
+/// The kind of instruction that reads the flag.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Family {
     Sum,
     Difference,
 }
 
-/// The instructions that copy the flag into a register, 0 or all ones for a borrow, and back.
-const SAVE: [&str; 2] = ["addc.u32", "subc.u32"];
-const RESTORE: [&str; 2] = ["add.cc.u32", "sub.cc.u32"];
-
 impl Family {
     fn of(signature: Signature<'_>) -> Self {
-        let [_, difference] = SAVE;
-        match difference.split('.').next() == Some(signature.opcode_text()) {
+        match mnemonics::SUBTRACT_WITH_BORROW.split('.').next() == Some(signature.opcode_text()) {
             true => Self::Difference,
             false => Self::Sum,
         }
     }
 
-    /// The mnemonic that saves the flag, with its operands behind the result.
+    /// The mnemonic that copies the flag into a register, as 1 for a carry and -1 for a borrow, and its source operands.
     pub(super) fn save(self) -> (&'static str, [Operand; 2]) {
-        (SAVE[self as usize], [Operand::Small(0), Operand::Small(0)])
+        let mnemonic = match self {
+            Self::Sum => mnemonics::ADD_WITH_CARRY,
+            Self::Difference => mnemonics::SUBTRACT_WITH_BORROW,
+        };
+        (mnemonic, [Operand::Small(0), Operand::Small(0)])
     }
 
-    /// The mnemonic that sets it again, with its operands behind the result, which is of no use.
+    /// The mnemonic that sets the flag again, and its source operands. Its result is not needed.
     pub(super) fn restore(self, saved: Operand) -> (&'static str, [Operand; 2]) {
-        let operands = match self {
+        match self {
             // 1 + 0xffffffff carries, 0 + 0xffffffff does not.
-            Self::Sum => [saved, Operand::Small(-1)],
+            Self::Sum => (mnemonics::ADD_SETTING_CARRY, [saved, Operand::Small(-1)]),
             // 0 - 0xffffffff borrows, 0 - 0 does not.
-            Self::Difference => [Operand::Small(0), saved],
-        };
-        (RESTORE[self as usize], operands)
+            Self::Difference => (
+                mnemonics::SUBTRACT_SETTING_BORROW,
+                [Operand::Small(0), saved],
+            ),
+        }
     }
 }
 
-/// The statements before which the flag has a value that will be read. Where control comes together or goes elsewhere, the
-/// flag is taken to be needed if it is at any label of the function.
+/// The statements before which the flag is live. At joins and jumps, the flag is assumed to be live if it is live at any label
+/// of the function.
 pub(super) fn live(of: FunctionFacts<'_>) -> BTreeMap<StmtId, Family> {
     let body = of.body();
     let (mut reads, mut found) = (false, BTreeMap::new());
@@ -72,7 +75,7 @@ pub(super) fn live(of: FunctionFacts<'_>) -> BTreeMap<StmtId, Family> {
                         Flow::Jump | Flow::Table => {
                             now = at_labels.or(now.filter(|_| facts.falls_through()));
                         }
-                        // A call loses it.
+                        // A call does not preserve it.
                         Flow::Call => now = None,
                         _ => now = now.filter(|_| facts.falls_through()),
                     }

@@ -13,13 +13,13 @@ use ptx_ir::Diagnostic;
 pub enum Error {
     /// An edit was refused.
     Edit(EditError),
-    /// A name that the probe's code declares stands in the module already.
+    /// The module already uses a name that the inserted code declares.
     Taken(String),
-    /// The module has no header, so that nothing can stand behind it.
+    /// The module has no header after which code could be inserted.
     NoHeader,
-    /// The module cannot be read once code was added: its own mistakes, or those of the code.
+    /// The module or the inserted code has errors.
     Code(Vec<Diagnostic>),
-    /// The probe asked for something that the access has not.
+    /// The probe asked for something that does not exist.
     Missing(&'static str),
 }
 
@@ -27,13 +27,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Edit(e) => write!(f, "{e}"),
-            Self::Taken(name) => write!(f, "the name `{name}` is taken"),
+            Self::Taken(name) => write!(f, "the name `{name}` is already in use"),
             Self::NoHeader => f.write_str("the module has no header"),
             Self::Code(found) => match found.first() {
-                Some(d) => write!(f, "the code cannot be read: {}", d.message),
-                None => f.write_str("the code cannot be read"),
+                Some(d) => write!(f, "the code has errors: {}", d.message),
+                None => f.write_str("the code has errors"),
             },
-            Self::Missing(what) => write!(f, "the access has no {what}"),
+            Self::Missing(what) => write!(f, "there is no {what}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the probes of one function share: registers, and what is computed once at its entry.
+//! Shared by the probes of a function: registers, and values that are computed once at its entry.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -11,21 +11,21 @@ use ptx_isa::ScalarType;
 /// A function with its probes.
 pub(super) struct FunctionInstrumenter<'m> {
     pub(super) editor: Editor<'m>,
-    /// Registers of a probe, by type and number; each probe begins with the first again, since none outlives its probe.
+    /// The temporary registers of probes, by type and number; all probes use the same ones.
     registers: BTreeMap<(ScalarType, u32), RegId>,
-    /// What lives through the function, by the caller's key.
+    /// The values that are live in the whole function, by the caller's key.
     pub(super) kept: BTreeMap<u32, RegId>,
-    /// What new names begin with.
+    /// The prefix of new names.
     stem: String,
     /// The last of the new declarations at the entry, and the last of the new statements there.
     declared: Option<StmtId>,
     entry: Option<StmtId>,
     labels: u32,
-    /// Which mnemonics may change the carry flag, as far as that was asked.
+    /// A cache: which mnemonics may change the carry flag.
     pub(super) changes_carry: BTreeMap<String, bool>,
 }
 
-/// New names begin with this, or with this and a number.
+/// The prefix of new names, possibly followed by a number.
 const STEM: &str = "probe";
 
 impl<'m> FunctionInstrumenter<'m> {
@@ -53,7 +53,7 @@ impl<'m> FunctionInstrumenter<'m> {
         Ok(register)
     }
 
-    /// A register that lives through the function.
+    /// A register that is live in the whole function.
     pub(super) fn keep(&mut self, ty: ScalarType, key: u32) -> Result<RegId, EditError> {
         let register = self.declare(ty, &format!("kept_{key}"))?;
         self.kept.insert(key, register);
@@ -71,7 +71,7 @@ impl<'m> FunctionInstrumenter<'m> {
         self.editor.register(decl, 0)
     }
 
-    /// Makes something under a free name.
+    /// Declares something with an unused name.
     fn name<T>(
         &mut self,
         sigil: char,
@@ -88,14 +88,14 @@ impl<'m> FunctionInstrumenter<'m> {
         }
     }
 
-    /// A label that stands nowhere yet.
+    /// A label that is not placed yet.
     pub(super) fn label(&mut self) -> Result<(LabelId, NewStmt), EditError> {
         let name = format!("after_{}", self.labels);
         self.labels += 1;
         self.name('$', &name, |editor, name| editor.label(name))
     }
 
-    /// Places a statement at the entry of the function, behind all that was placed there before.
+    /// Places a statement at the entry of the function, after those that were placed there before.
     pub(super) fn place_at_entry(&mut self, draft: NewStmt) -> Result<StmtId, EditError> {
         let id = match self.entry.or(self.declared) {
             Some(last) => self.editor.insert_after(last, draft)?,

@@ -1,4 +1,4 @@
-//! Functions and variables that probes use, added to the text of a module.
+//! Inserts functions and variables for probes into a module.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,18 +9,23 @@ use ptx_isa::Directive;
 use super::error::Error;
 use crate::Splices;
 
-/// The directives that a module begins with.
+/// The directives of the header.
 const HEADER: [Directive; 3] = [
     Directive::Version,
     Directive::Target,
     Directive::AddressSize,
 ];
 
-/// The same module with more code behind its header: variables and functions for probes to use. What is there keeps its bytes,
-/// with the edits that were made so far. Names of the module that `code` declares may stand nowhere in the module.
+/// Inserts code after the header of a module: variables and functions for probes to use. All other bytes stay unchanged, and
+/// previous edits are kept.
+///
+/// # Errors
+///
+/// [`Error::Taken`] if `code` declares a name that the module uses, [`Error::NoHeader`] without a header, and [`Error::Code`]
+/// if the module or the code has errors.
 pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     let text = ptx_print::verbatim(module);
-    // One that was not edited is what its text says, and is read once, with the code.
+    // A module that was not edited is parsed only once, with the code.
     let again = module.is_edited().then(|| ptx_parse::parse(&text).module);
     let read = again.as_ref().unwrap_or(module);
     let alone = ptx_parse::parse(code.as_bytes()).module;
@@ -32,7 +37,7 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     }
     let mut splices = Splices::new();
     let at = header_end(read).ok_or(Error::NoHeader)?;
-    // A comment behind the header stays with it.
+    // A comment after the header, on its line, stays there.
     let rest = text.get(at as usize..).unwrap_or_default();
     let line = rest.split(|&b| b == b'\n').next().unwrap_or_default();
     match line.trim_ascii_start() {
@@ -51,7 +56,7 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
     }
 }
 
-/// One past the header.
+/// The end of the header.
 fn header_end(module: &Module) -> Option<u32> {
     let of_header = module.items().filter(|(_, item)| match *item {
         Item::Directive(id) => {
@@ -63,7 +68,7 @@ fn header_end(module: &Module) -> Option<u32> {
     of_header.map(|(id, _)| module.span(id).end).max()
 }
 
-/// A variable or a function of a module, as an operand.
+/// A variable or a function of a module, as an operand; `None` if there is no such name.
 pub fn symbol(module: &Module, name: &str) -> Option<Operand> {
     let mut symbols = module.symbols().iter();
     let found: Option<(SymbolId, _)> = symbols.find(|(_, s)| module.name(s.name) == name);

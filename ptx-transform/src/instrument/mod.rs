@@ -1,42 +1,40 @@
-//! Instrumenting: code of your own before or after the instructions of your choice.
+//! Instrumentation: inserts custom code before or after instructions.
 //!
-//! [`instrument`] asks for each instruction whether it wants a [probe](Probe), and then lets you write it. What facts say of the
-//! instruction is there as operands: the [address](Probe::address) of each access, its [size](Probe::size), its
-//! [space](Probe::space), its [values](Probe::values). [`Bounds`] and [`Trace`] are probes made with this.
+//! [`instrument`] asks for each instruction whether to insert a [probe](Probe), and then calls you to write it. The facts about
+//! the instruction are available as operands: the [address](Probe::address) of each access, its [size](Probe::size), its
+//! [space](Probe::space) and its [values](Probe::values). [`Bounds`] and [`Trace`] are ready-made probes.
 //!
-//! # What is seen to
+//! # Guarantees
 //!
-//! * **Guards.** What a probe [emits](Probe::emit) is under the guard of the instruction, negated or not;
-//!   [`emit_if`](Probe::emit_if) joins a predicate with it.
-//! * **Order.** A probe stands right at its instruction: labels and `.loc` stay before it, nothing that jumps passes it. After
-//!   an instruction, addresses, sizes, guards and operands are those from before it, also where it overwrites their
-//!   registers; results are the new ones.
-//! * **Carry.** Between an instruction that sets the carry flag and one that reads it, the flag is kept if the probe calls or
-//!   changes it.
-//! * **Names.** Registers and labels have names that nothing else has.
-//! * **The rest** of the module keeps every byte; no instruction goes, none changes.
+//! * **Guards.** [`emit`](Probe::emit) inserts an instruction under the guard of the probed one, negated or not;
+//!   [`emit_if`](Probe::emit_if) adds a predicate to the guard.
+//! * **Order.** A probe is directly at its instruction: labels and `.loc` stay before it, and no jump bypasses it. In a probe
+//!   after an instruction, addresses, sizes, guards and operands have the values from before it, even if it overwrites their
+//!   registers; results have the new values.
+//! * **Carry flag.** A live carry flag is preserved if the probe changes it or makes a call.
+//! * **Names.** New registers and labels have unused names.
+//! * **Everything else** in the module stays unchanged, byte for byte.
 //!
 //! # Limitations
 //!
-//! * There is no address where there is no memory: of textures, surfaces, the parameters of a call, what a tensor map says.
-//!   [`Probe::address`] is `None` then.
-//! * Probes need registers and time. What depends on either, or on the number of instructions, does change.
-//! * Code that was not understood has no facts, and gets no probes.
-//! * After an error, the module is edited in part: instrument a clone where that matters.
+//! * Textures, surfaces, the parameters of a call and tensor maps have no address: [`Probe::address`] is `None`.
+//! * Probes need registers and time. Code whose behavior depends on either changes its behavior.
+//! * Unrecognized statements have no facts, and get no probes.
+//! * After an error, some probes are already inserted: instrument a clone of the module if that matters.
 //!
 //! ```
 //! use ptx_ir::Operand;
 //! use ptx_isa::{Access, ScalarType};
-//! use ptx_transform::instrument::{When, instrument, symbol, with_code};
+//! use ptx_transform::instrument::{Timing, instrument, symbol, with_code};
 //!
 //! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\n\t.reg .b64 a;\n\t.reg .pred q;
 //! \tld.param.u64 a, [p];\n\tsetp.ne.u64 q, a, 0;\n\t@q st.global.u32 [a+4], 7;\n\tret;\n}\n";
 //! // How many bytes are stored to global memory.
 //! let mut module = with_code(&ptx_parse::parse(text).module, ".visible .global .u64 stored;")?;
-//! let total = symbol(&module, "stored").expect("it was added");
+//! let total = symbol(&module, "stored").expect("the variable was added");
 //! let report = instrument(
 //!     &mut module,
-//!     |c| c.facts.memory().any(|m| m.access == Access::Write).then_some(When::Before),
+//!     |c| c.facts.memory().any(|m| m.access == Access::Write).then_some(Timing::Before),
 //!     |probe| {
 //!         let Some(size) = probe.size(0)? else { return Ok(()) };
 //!         let size = probe.widened(size)?;
@@ -56,6 +54,7 @@ mod carry_flag;
 mod error;
 mod host;
 mod inject;
+mod mnemonics;
 mod plan;
 mod probe;
 mod record;
@@ -76,18 +75,22 @@ pub use record::Records;
 pub use trace::Trace;
 pub use value::Value;
 
-/// What was instrumented.
+/// The probes that were inserted.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Report {
-    /// The places with a probe, by their number.
+    /// The sites with a probe, by their number.
     pub sites: Vec<Site>,
-    /// Places that were chosen and cannot have one.
+    /// Instructions that were selected and cannot have one.
     pub skipped: Vec<Skipped>,
 }
 
-/// Puts a probe at each instruction that is chosen. First all are chosen, on the module as it is; then `probe` writes
-/// them, in order.
+/// Inserts a probe at each selected instruction. `select` sees all instructions of the unchanged module; then `probe` is called
+/// for each selected one, in order.
+///
+/// # Errors
+///
+/// The first error of `probe`, or an edit that was refused. Earlier probes stay inserted.
 pub fn instrument(
     module: &mut Module,
     select: impl FnMut(&Candidate<'_>) -> Option<Timing>,

@@ -1,4 +1,4 @@
-//! Where probes go: everything that facts say of the places, before the first edit changes them.
+//! Selects the sites of probes, and collects the facts about them before the first edit.
 
 use alloc::vec::Vec;
 
@@ -10,13 +10,13 @@ use super::carry_flag::{self, Family};
 /// Whether a probe runs before its instruction or after it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Timing {
-    /// Before it. Labels and `.loc` stay before the probe.
+    /// Before the instruction, and after its labels and `.loc`.
     Before,
-    /// After it, where it has written its results and the next instruction has not begun.
+    /// After the instruction, before the next one.
     After,
 }
 
-/// An instruction that may be chosen.
+/// An instruction that can be selected.
 #[derive(Copy, Clone, Debug)]
 #[non_exhaustive]
 pub struct Candidate<'a> {
@@ -28,7 +28,7 @@ pub struct Candidate<'a> {
     pub facts: Facts<'a>,
 }
 
-/// A place that was chosen.
+/// A selected instruction.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Site {
@@ -40,29 +40,29 @@ pub struct Site {
     pub statement: StmtId,
     /// Before it or after it.
     pub when: Timing,
-    /// The memory it reaches.
+    /// Its memory accesses.
     pub accesses: Vec<MemoryAccess>,
     /// Its guard, and whether it is negated.
     pub(super) guard: Option<(RegId, bool)>,
-    /// What it writes first: the old value of an atomic operation, for example.
+    /// Its first result, such as the old value of an atomic operation.
     pub(super) result: Option<Operand>,
-    /// The registers that it may overwrite, where the probe comes after it.
+    /// The registers that it may overwrite, for a probe after it.
     pub(super) overwritten: Vec<RegLane>,
     /// Whether the carry flag is read later, and by which kind of instruction.
     pub(super) carry: Option<Family>,
 }
 
-/// Why a chosen place has no probe.
+/// Why a selected instruction has no probe.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Nothing comes after it: where it executes, control goes elsewhere.
+    /// Control does not continue after it.
     NothingAfter,
-    /// The name of its guard is not declared.
+    /// Its guard is not declared.
     Guard,
 }
 
-/// A chosen place without a probe.
+/// A selected instruction without a probe.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Skipped {
     /// The function.
@@ -73,7 +73,7 @@ pub struct Skipped {
     pub reason: Reason,
 }
 
-/// The places, function by function.
+/// The sites of each function.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) functions: Vec<(FuncId, Vec<Site>)>,
@@ -157,7 +157,7 @@ fn site(candidate: &Candidate<'_>, when: Timing, id: u32) -> Result<Site, Reason
     })
 }
 
-/// Notes at which sites the carry flag is needed later.
+/// Marks the sites where the carry flag is live.
 fn mark_carries(of: FunctionFacts<'_>, sites: &mut [Site]) {
     let live = carry_flag::live(of);
     if live.is_empty() {

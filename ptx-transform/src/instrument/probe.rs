@@ -1,4 +1,4 @@
-//! What a probe is given: its place, the accesses there, and the means to write statements.
+//! The interface for writing a probe: its site, the accesses there, and methods that insert statements.
 
 use alloc::collections::BTreeMap;
 
@@ -10,9 +10,10 @@ use ptx_isa::{Control, EffectKind, Opcode, ScalarType};
 use super::carry_flag;
 use super::error::Error;
 use super::host::FunctionInstrumenter;
+use super::mnemonics;
 use super::plan::{Site, Timing};
 
-/// Where statements go.
+/// Where statements are inserted.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum InsertionPoint {
     /// Before the instruction.
@@ -23,17 +24,17 @@ pub(super) enum InsertionPoint {
     Entry,
 }
 
-/// One probe while it is written: see the [module](super).
+/// A probe while it is written; see the [module](super).
 pub struct Probe<'h, 'm> {
     host: &'h mut FunctionInstrumenter<'m>,
     site: &'h Site,
     here: InsertionPoint,
     /// The last statement after the instruction.
     last: StmtId,
-    /// The first and the last statement of the probe itself, where the carry flag has to be kept.
+    /// The first and the last statement of the probe itself, around which the carry flag is preserved.
     extent: Option<(StmtId, StmtId)>,
     changes_carry: bool,
-    /// How many registers of each type are in use.
+    /// The number of registers of each type that are in use.
     used: BTreeMap<ScalarType, u32>,
     labels: BTreeMap<LabelId, NewStmt>,
     /// The guard as it was before the instruction.
@@ -58,17 +59,21 @@ impl<'h, 'm> Probe<'h, 'm> {
         }
     }
 
-    /// The place: its number, the function, the instruction, the accesses.
+    /// The site: its number, the function, the instruction and its accesses.
     pub fn site(&self) -> &'h Site {
         self.site
     }
 
-    /// The number of the place, as an operand.
+    /// The number of the site, as an operand.
     pub fn id(&mut self) -> Operand {
         self.host.editor.integer(i64::from(self.site.id))
     }
 
     /// An access of the instruction.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if there is no such access.
     pub fn access(&self, nth: usize) -> Result<&'h MemoryAccess, Error> {
         self.site
             .accesses
@@ -76,8 +81,8 @@ impl<'h, 'm> Probe<'h, 'm> {
             .ok_or(Error::Missing("place in the list"))
     }
 
-    /// The editor, for constants and other operands. What is placed with it directly is not under the guard, and the carry
-    /// flag is not kept for it.
+    /// The editor, for constants and other operands. Statements that are inserted with it directly are not under the guard, and
+    /// the carry flag is not preserved for them.
     pub fn editor(&mut self) -> &mut Editor<'m> {
         &mut self.host.editor
     }
@@ -90,12 +95,16 @@ impl<'h, 'm> Probe<'h, 'm> {
         self.host.editor.module()
     }
 
-    /// Whether the instruction may overwrite a register that the probe behind it reads.
+    /// Whether the instruction may overwrite a register before the probe reads it.
     pub(super) fn is_overwritten(&self, register: RegId) -> bool {
         self.site.overwritten.iter().any(|p| p.register == register)
     }
 
-    /// A register for this probe. Other probes use it again: it keeps nothing from one to the next.
+    /// A temporary register for this probe. Other probes use the same register.
+    ///
+    /// # Errors
+    ///
+    /// An [edit](Error::Edit) was refused.
     pub fn register(&mut self, ty: ScalarType) -> Result<RegId, Error> {
         let next = self.used.entry(ty).or_default();
         let number = *next;
@@ -103,8 +112,12 @@ impl<'h, 'm> Probe<'h, 'm> {
         Ok(self.host.register(ty, number)?)
     }
 
-    /// A register that gets its value at the entry of the function, once for all probes that ask for the same key. What `make`
-    /// emits stands there, without a guard.
+    /// A register that is computed at the entry of the function, once for all probes that use the same key. `make` emits the
+    /// computation, which has no guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of `make`; an [edit](Error::Edit) was refused.
     pub fn at_entry(
         &mut self,
         key: u32,
@@ -121,8 +134,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         made.map(|()| register)
     }
 
-    /// Runs something whose statements stand before the instruction, wherever the probe is: what the instruction overwrites is
-    /// there as it was.
+    /// Runs `f` with its statements before the instruction, wherever the probe is, so that they read the values from before it.
     pub(super) fn before<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, Error>,
@@ -133,7 +145,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         done
     }
 
-    /// Runs something where the probe is.
+    /// Runs `f` with its statements in the probe.
     pub(super) fn here<T>(
         &mut self,
         f: impl FnOnce(&mut Self) -> Result<T, Error>,
@@ -141,7 +153,11 @@ impl<'h, 'm> Probe<'h, 'm> {
         f(self)
     }
 
-    /// Emits an instruction under the guard of the one that is probed.
+    /// Inserts an instruction under the guard of the probed one.
+    ///
+    /// # Errors
+    ///
+    /// An [edit](Error::Edit) was refused, such as an unknown mnemonic.
     pub fn emit(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
         match self.guard()? {
             Some((register, negated)) if self.here != InsertionPoint::Entry => {
@@ -153,13 +169,21 @@ impl<'h, 'm> Probe<'h, 'm> {
         }
     }
 
-    /// Emits an instruction that is executed even where the guard does not hold: it must do no harm there.
+    /// Inserts an instruction that is executed even if the guard is false.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`emit`](Self::emit).
     pub fn emit_always(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<(), Error> {
         let draft = self.host.editor.inst(mnemonic, operands)?;
         self.place_inst(mnemonic, draft)
     }
 
-    /// Emits an instruction for the threads that have a predicate, and the guard.
+    /// Inserts an instruction under a predicate and the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`emit`](Self::emit).
     pub fn emit_if(
         &mut self,
         predicate: RegId,
@@ -171,7 +195,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         self.place_inst(mnemonic, draft)
     }
 
-    /// The predicate together with the guard.
+    /// The conjunction of a predicate and the guard.
     fn and_guard(&mut self, predicate: RegId) -> Result<RegId, Error> {
         let Some((guard, negated)) = self.guard()? else {
             return Ok(predicate);
@@ -179,15 +203,19 @@ impl<'h, 'm> Probe<'h, 'm> {
         let mut holds = guard;
         if negated {
             holds = self.register(ScalarType::Pred)?;
-            self.emit_always("not.pred", &[Operand::Reg(holds), Operand::Reg(guard)])?;
+            self.emit_always(mnemonics::NOT, &[Operand::Reg(holds), Operand::Reg(guard)])?;
         }
         let both = self.register(ScalarType::Pred)?;
         let operands = [both, predicate, holds].map(Operand::Reg);
-        self.emit_always("and.pred", &operands)?;
+        self.emit_always(mnemonics::AND, &operands)?;
         Ok(both)
     }
 
-    /// The guard with the value that it had when the instruction began.
+    /// The guard with the value from before the instruction, and whether it is negated.
+    ///
+    /// # Errors
+    ///
+    /// An [edit](Error::Edit) was refused.
     pub fn guard(&mut self) -> Result<Option<(RegId, bool)>, Error> {
         let Some((register, negated)) = self.site.guard else {
             return Ok(None);
@@ -197,14 +225,18 @@ impl<'h, 'm> Probe<'h, 'm> {
             if self.is_overwritten(register) {
                 kept = self.register(ScalarType::Pred)?;
                 let operands = [kept, register].map(Operand::Reg);
-                self.before(|p| p.emit_always("mov.pred", &operands))?;
+                self.before(|p| p.emit_always(&mnemonics::copy(ScalarType::Pred), &operands))?;
             }
             self.guard = Some((kept, negated));
         }
         Ok(self.guard)
     }
 
-    /// Calls a function of the module whose parameters are registers, under the guard, and under a predicate if there is one.
+    /// Calls a function of the module whose parameters are registers, under the guard and an optional predicate.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`emit`](Self::emit).
     pub fn call(
         &mut self,
         predicate: Option<RegId>,
@@ -219,19 +251,31 @@ impl<'h, 'm> Probe<'h, 'm> {
         }
     }
 
-    /// Aborts the kernel for the threads that have a predicate, and the guard.
+    /// Aborts the kernel under a predicate and the guard.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`emit`](Self::emit).
     pub fn trap_if(&mut self, predicate: RegId) -> Result<(), Error> {
         self.emit_if(predicate, word(Control::Trap)?, &[])
     }
 
     /// A label for jumps within the probe.
+    ///
+    /// # Errors
+    ///
+    /// An [edit](Error::Edit) was refused.
     pub fn label(&mut self) -> Result<Operand, Error> {
         let (id, draft) = self.host.label()?;
         self.labels.insert(id, draft);
         Ok(Operand::Label(id))
     }
 
-    /// Sets a label of this probe here.
+    /// Places a label of this probe.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if it is not an unplaced label of this probe.
     pub fn place_label(&mut self, label: Operand) -> Result<(), Error> {
         let draft = match label {
             Operand::Label(id) => self.labels.remove(&id),
@@ -276,7 +320,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         Ok(())
     }
 
-    /// Ends the probe: keeps the carry flag around it where that is needed.
+    /// Ends the probe: preserves the carry flag around it if necessary.
     pub(super) fn finish(mut self) -> Result<(), Error> {
         if let Some((label, _)) = self.labels.first_key_value() {
             let label = self.host.editor.body().labels().get(*label).map(|l| l.name);
@@ -301,7 +345,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     }
 }
 
-/// The opcode without modifiers that does this to control flow.
+/// The opcode without modifiers that has this effect on control flow.
 fn word(control: Control) -> Result<&'static str, Error> {
     let does = |opcode: &&Opcode| {
         let mut instructions = opcode.instructions().iter();

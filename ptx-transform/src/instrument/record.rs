@@ -8,32 +8,32 @@ use super::error::Error;
 use super::inject::symbol;
 use super::probe::Probe;
 
-/// Where probes write records. The module gets a counter, `NAME_count`, as wide as an address: the number of records so far,
-/// those that found no room among them. Behind each other in `NAME_records` lie `capacity` of these, of 32 bytes:
+/// Where probes write records. The module gets a counter `NAME_count` of the width of an address: the number of records so far,
+/// including those that exceeded the capacity. The array `NAME_records` has `capacity` records of 32 bytes:
 ///
 /// | byte | | |
 /// |---|---|---|
 /// | 0 | `u64` | the address |
 /// | 8 | `u64` | the value |
 /// | 16 | `u32` | the number of the [site](super::Site) |
-/// | 20 | `u32` | how many bytes |
-/// | 24 | `u32` | the block, counted through `x`, `y`, `z` of the grid |
-/// | 28 | `u32` | the thread, counted through `x`, `y`, `z` of the block |
+/// | 20 | `u32` | the size of the access in bytes |
+/// | 24 | `u32` | the linear index of the block in the grid |
+/// | 28 | `u32` | the linear index of the thread in the block |
 ///
-/// Threads append in any order. The host sets the counter to zero before a launch, and reads both after it.
+/// Threads append records in any order. The host sets the counter to zero before a launch, and reads both variables after it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Records {
-    /// What the names begin with.
+    /// The prefix of the names.
     pub name: String,
-    /// How many fit.
+    /// The largest number of records.
     pub capacity: u32,
 }
 
 impl Records {
-    /// Bytes of a record.
+    /// The size of a record in bytes.
     pub const BYTES: u64 = 32;
 
-    /// The variables and the function.
+    /// The PTX code of the variables and the function.
     pub fn code(&self, module: &Module) -> String {
         let wide = module.header().address_size == Some(64);
         include_str!("record.ptx")
@@ -46,12 +46,16 @@ impl Records {
             .replace("@name", &self.name)
     }
 
-    /// The function, in a module that has the code.
+    /// The function, in a module with the code.
     pub fn function(&self, module: &Module) -> Option<Operand> {
         symbol(module, &alloc::format!("{}_record", self.name))
     }
 
-    /// Appends a record, for the threads that have the predicate if there is one.
+    /// Appends a record, under the guard and an optional predicate.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Probe::call`].
     pub fn append(
         &self,
         probe: &mut Probe<'_, '_>,

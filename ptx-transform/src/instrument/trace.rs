@@ -1,4 +1,4 @@
-//! A trace of memory: who reads and writes what, where.
+//! A trace of memory accesses.
 
 use alloc::vec::Vec;
 
@@ -12,10 +12,9 @@ use super::probe::Probe;
 use super::record::Records;
 use super::{Report, instrument, with_code};
 
-/// Records every access to memory: see [`Records`] for what the host reads. What is read is recorded after its instruction,
-/// what is written before it, and what is both after it, with the old value. A vector makes a record for each element that is
-/// not dropped; where the value is not known, as of copies that run on their own, there is one with the value 0. A size of 0 is
-/// unknown.
+/// Records every memory access; see [`Records`] for the format. Reads are recorded after their instruction, writes before it,
+/// and atomic operations after it, with the old value. A vector access makes a record for each element that is not discarded.
+/// If the value is unknown, as for asynchronous copies, there is one record with the value 0. An unknown size is 0.
 ///
 /// ```
 /// use ptx_transform::instrument::{Records, Trace};
@@ -31,14 +30,14 @@ use super::{Report, instrument, with_code};
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trace {
-    /// Where records go.
+    /// The buffer for the records.
     pub records: Records,
-    /// The accesses that are recorded: those in these spaces.
+    /// The spaces whose accesses are recorded.
     pub spaces: Vec<Space>,
 }
 
 impl Trace {
-    /// What is memory of a kernel's own: without parameters and constants.
+    /// All memory except parameters and constants.
     pub const MEMORY: [Space; 4] = [
         Space::Generic,
         Space::State(StateSpace::Global),
@@ -46,7 +45,11 @@ impl Trace {
         Space::State(StateSpace::Local),
     ];
 
-    /// The module with its trace.
+    /// Inserts the trace.
+    ///
+    /// # Errors
+    ///
+    /// A name is in use, the module has no header or has errors, or an edit was refused.
     pub fn apply(&self, module: &Module) -> Result<(Module, Report), Error> {
         let mut module = with_code(module, &self.records.code(module))?;
         let function = self.records.function(&module);

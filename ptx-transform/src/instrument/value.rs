@@ -8,27 +8,32 @@ use ptx_ir::{Operand, Selector};
 use ptx_isa::{Access, ScalarType, TypeKind};
 
 use super::error::Error;
+use super::mnemonics;
 use super::plan::Timing;
 use super::probe::Probe;
 
-/// A piece of what an access reads or writes, of at most 8 bytes.
+/// A part of the value that an access reads or writes, of at most 8 bytes.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Value {
-    /// How far behind the address of the access it lies, in bytes.
+    /// Its offset from the address of the access, in bytes.
     pub offset: u64,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: u64,
-    /// Its bits: a register of 64 bits or a number. Above its bytes they are as the register has them, or 0.
+    /// Its bits: a 64-bit register or a constant. Bits above its size are undefined.
     pub bits: Operand,
 }
 
-/// The bytes of the largest value that a register of 64 bits holds.
+/// The size of a 64-bit register in bytes.
 const LARGEST: u64 = 8;
 
 impl Probe<'_, '_> {
-    /// What an access reads or writes, element by element; without those that are dropped (`_`). Empty where nothing is there
-    /// yet, before a load, and where the instruction does not say how its registers lie in memory. After an atomic operation that
-    /// returns the old value it is that, else its operand.
+    /// The elements that an access reads or writes, without discarded ones (`_`). Empty before a load, and if the layout of the
+    /// registers in memory is unknown. For an atomic operation that returns the old value, it is the old value, otherwise the
+    /// operand.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Missing`] if there is no such access; an [edit](Error::Edit) was refused.
     pub fn values(&mut self, nth: usize) -> Result<Vec<Value>, Error> {
         let access = *self.access(nth)?;
         let (Some((mut data, usage)), Some(bytes)) = (access.data, access.bytes) else {
@@ -60,7 +65,7 @@ impl Probe<'_, '_> {
         Ok(values)
     }
 
-    /// The elements of a vector, those of a vector register too.
+    /// The elements of a vector or a vector register.
     fn elements(&mut self, data: Operand) -> Result<Vec<Operand>, Error> {
         let body = self.body();
         let length = match data {
@@ -104,7 +109,7 @@ impl Probe<'_, '_> {
                 self.register(ScalarType::B64)?,
             ];
             let pair = self.editor().vector(&halves.map(Operand::Reg))?;
-            self.emit_always(&format!("mov.b{}", ty.bits()), &[pair, element])?;
+            self.emit_always(&mnemonics::copy_untyped(ty.bits()), &[pair, element])?;
             for (half, n) in halves.into_iter().zip(0..) {
                 values.push(Value {
                     offset: offset + n * LARGEST,
@@ -118,7 +123,7 @@ impl Probe<'_, '_> {
             ScalarType::Pred => return Ok(()),
             _ => self.bits_of_register(element, ty)?,
         };
-        // A wide element in a narrow vector: what is there counts.
+        // A register can be wider than the element of the access.
         values.push(Value {
             offset,
             bytes: bytes.min(LARGEST),
@@ -127,7 +132,7 @@ impl Probe<'_, '_> {
         Ok(())
     }
 
-    /// The bits of a register in one of 64 bits without a type.
+    /// The bits of a register in an untyped 64-bit register.
     fn bits_of_register(&mut self, register: Operand, ty: ScalarType) -> Result<Operand, Error> {
         let untyped = match ty.bits() {
             8 => None,
@@ -137,21 +142,21 @@ impl Probe<'_, '_> {
         };
         let converts = ty.is_integer() || ty.kind() == TypeKind::Bits;
         let mut plain = register;
-        // Conversions ask for the type that instructions have, moves do not.
+        // Conversions require a register of their type, moves do not.
         if let Some(untyped) = untyped.filter(|_| !converts || !matches!(register, Operand::Reg(_)))
         {
             plain = Operand::Reg(self.register(untyped)?);
-            self.emit_always(&format!("mov{}", untyped.text()), &[plain, register])?;
+            self.emit_always(&mnemonics::copy(untyped), &[plain, register])?;
         }
         if ty.bits() == 64 {
             return Ok(plain);
         }
         let wide = Operand::Reg(self.register(ScalarType::B64)?);
-        self.emit_always(&format!("cvt.u64.u{}", ty.bits()), &[wide, plain])?;
+        self.emit_always(&mnemonics::zero_extend(ty.bits()), &[wide, plain])?;
         Ok(wide)
     }
 
-    /// The bits of what is no register; `None` for what is dropped.
+    /// The bits of an operand that is not a register; `None` if it is discarded.
     fn constant_bits(&mut self, operand: Operand, bytes: u64) -> Result<Option<Operand>, Error> {
         let value = match operand {
             Operand::Small(n) => i64::from(n) as u64,
@@ -181,7 +186,7 @@ impl Probe<'_, '_> {
         Ok(Some(bits))
     }
 
-    /// A name or a special register, in 64 bits.
+    /// The address of a name, or a special register, in 64 bits.
     fn moved(&mut self, operand: Operand, bytes: u64) -> Result<Option<Operand>, Error> {
         let ty = match bytes {
             4 => ScalarType::B32,
@@ -189,7 +194,7 @@ impl Probe<'_, '_> {
             _ => return Ok(None),
         };
         let register = Operand::Reg(self.register(ty)?);
-        self.emit_always(&format!("mov{}", ty.text()), &[register, operand])?;
+        self.emit_always(&mnemonics::copy(ty), &[register, operand])?;
         self.widened(register).map(Some)
     }
 }

@@ -1,4 +1,4 @@
-//! The text of the one module, from pieces of others.
+//! Assembles the text of the linked module.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -11,8 +11,8 @@ use super::{LinkDiagnostic, about};
 use crate::Splices;
 use crate::item_extents::Chunks;
 
-/// Writes the chunks of modules in their order, each with the changes of its module; gives the text, and for each module where
-/// its bytes went.
+/// Writes the chunks of modules in their order, each with the changes of its module; returns the text, and an offset map for
+/// each module.
 pub(super) fn copy(
     modules: &[&Module],
     chunks: &[Chunks],
@@ -35,7 +35,7 @@ pub(super) fn copy(
             Some(chunk) => chunk.whole(),
             None => Span::new(chunks.tail, source.len() as u32),
         };
-        // Only a text may begin with a mark, not the middle of one.
+        // A byte order mark is only allowed at the beginning of a text.
         if stretch.start == 0 && piece.input > 0 && source.starts_with("\u{feff}".as_bytes()) {
             stretch.start = 3;
         }
@@ -53,7 +53,7 @@ pub(super) fn copy(
             last = Some(piece.input);
         }
         if text.len() > Limits::default().source_bytes {
-            let message = format!("the modules have more than {} bytes together", text.len());
+            let message = format!("the linked module has more than {} bytes", text.len());
             let d = Diagnostic::error(Code::SourceTooLarge, stretch, message);
             return Err(about(piece.input, d));
         }

@@ -1,4 +1,4 @@
-//! Whether modules agree in what they say of the names that they share. Manual 11.6.
+//! Checks that the declarations of shared names are compatible. Manual 11.6.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,11 +13,11 @@ use super::shared_symbols::{Global, Role, SymbolKind, place, shared, winner};
 use super::variable::{Variable, alignment, sizes};
 use super::{LinkDiagnostic, about};
 
-/// Checks that modules agree in what they share.
+/// Checks the declarations of shared names.
 pub(super) fn check(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
     for ((name, _), all) in shared(modules) {
         let input = winner(modules, &all);
-        // Without a definition, what the first one says counts.
+        // Without a definition, declarations are compared with the first one.
         let chosen = all.iter().find(|(i, _)| input.is_none_or(|w| w == *i));
         let Some(&(first, model)) = chosen else {
             continue;
@@ -35,7 +35,9 @@ pub(super) fn check(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
             if model.role == strong && global.role == strong {
                 let message = format!("`{name}` is defined in two modules");
                 let d = Diagnostic::error(Code::DuplicateDefinition, here(), message).with_help(
-                    format!("make one of them `.weak`, or take `.visible` away if `{name}` is not meant to be shared"),
+                    format!(
+                        "make one of them `.weak`, or remove `.visible` if `{name}` is private"
+                    ),
                 );
                 found.push(about(other, d).with(first, at(), "defined first here"));
                 continue;
@@ -53,7 +55,7 @@ pub(super) fn check(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
 
 type SharedDecl<'g> = (&'g Module, &'g Global);
 
-/// In what the second differs from the first.
+/// How the second differs from the first.
 fn difference(a: SharedDecl<'_>, b: SharedDecl<'_>) -> Option<(Severity, String)> {
     match (a.1.what, b.1.what) {
         (SymbolKind::Function(f), SymbolKind::Function(g)) => {
@@ -126,7 +128,7 @@ fn params((m, a): (&Module, &Param), (n, b): (&Module, &Param)) -> Option<&'stat
     (align(m, a) != align(n, b)).then_some("another alignment")
 }
 
-/// Whether what is passed as one type may be taken as another one.
+/// Whether an argument of one type can be passed to a parameter of another one.
 fn compatible(a: TypeName, b: TypeName) -> bool {
     match (a.known(), b.known()) {
         (Some(a), Some(b)) => {
@@ -155,7 +157,7 @@ fn variables(a: SharedDecl<'_>, b: SharedDecl<'_>) -> Option<(Severity, String)>
         let how = format!("has {n} bytes here, and {m} in another module");
         return Some((Severity::Error, how));
     }
-    // What comes with the launch has no type but its alignment.
+    // Dynamic shared memory has no type except its alignment.
     let dynamic = x.size().is_none() && y.size().is_none();
     if dynamic || both || x.is_like(&y) {
         return None;

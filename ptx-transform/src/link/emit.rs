@@ -1,4 +1,4 @@
-//! What becomes of each piece of the modules: it stays, it goes, a declaration takes its place.
+//! Decides for each item of the modules whether it is kept, removed or replaced by a declaration.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
@@ -26,17 +26,17 @@ pub(super) fn is_header(directive: Directive) -> bool {
     )
 }
 
-/// A name that several modules have.
+/// A name that several modules share.
 struct Shared {
-    /// Which of them has the definition that stays.
+    /// The module whose definition is kept.
     winner: Option<usize>,
-    /// A declaration of that.
+    /// A declaration of that definition.
     forward: Vec<u8>,
-    /// The largest alignment that one of them asks for.
+    /// The largest alignment of all declarations.
     align: i64,
 }
 
-/// Puts modules together that agree.
+/// Links compatible modules.
 pub(super) fn emit(
     modules: &[&Module],
     header: &Header,
@@ -110,11 +110,11 @@ struct LinkEmitter<'m, 'o> {
     shared: BTreeMap<Name<'m>, Shared>,
     hidden: BTreeSet<&'o str>,
     splices: Vec<Splices>,
-    /// What the text has declared so far, of the shared names.
+    /// The shared names that are declared so far.
     declared: BTreeSet<Name<'m>>,
-    /// What was declared before its definition.
+    /// The names that are declared before their definition.
     forwarded: BTreeSet<Name<'m>>,
-    /// Pragmas of the module, with where they stand and how many modules have them.
+    /// The pragmas of the modules, with their position and the number of modules that have them.
     pragmas: BTreeMap<&'m [u8], (usize, Span, BTreeSet<usize>)>,
 }
 
@@ -127,7 +127,7 @@ impl<'m> LinkEmitter<'m, '_> {
         declares: &Declares<'m>,
     ) {
         let first = first_functions(self.modules, chunks, declares);
-        // A declaration with many names is read once.
+        // A declaration with many names is parsed once.
         let mut read: BTreeMap<(usize, ItemId), Declaration> = BTreeMap::new();
         for (name, of) in all {
             let winner = winners.get(name).copied().flatten();
@@ -190,7 +190,7 @@ impl<'m> LinkEmitter<'m, '_> {
         }
     }
 
-    /// Takes a statement away and leaves the comments around it.
+    /// Removes a statement and keeps the comments around it.
     fn keep_comments(&mut self, input: usize, chunk: &Chunk) {
         let Some(&module) = self.modules.get(input) else {
             return;
@@ -216,7 +216,7 @@ impl<'m> LinkEmitter<'m, '_> {
         }
     }
 
-    /// Whether a declaration stays: what is defined in its own module, and the first of what nobody defines.
+    /// Whether a declaration is kept: of a name that its own module defines, and the first one of an undefined name.
     fn stays(&mut self, input: usize, name: Name<'m>) -> bool {
         let Some(shared) = self.shared.get(&name) else {
             return true;
@@ -232,7 +232,7 @@ impl<'m> LinkEmitter<'m, '_> {
         stays
     }
 
-    /// A declaration for what stands further down, if there is none so far.
+    /// A declaration for a definition further down, if there is none yet.
     fn forward(&mut self, name: Name<'m>) -> Option<Vec<u8>> {
         if !self.declared.insert(name) {
             return None;
@@ -310,7 +310,7 @@ impl<'m> LinkEmitter<'m, '_> {
         }
     }
 
-    /// What stays of a declaration: its linkage, and its alignment.
+    /// Updates a declaration that is kept: its linkage and its alignment.
     fn visible_declaration(
         &mut self,
         input: usize,
@@ -347,19 +347,19 @@ impl<'m> LinkEmitter<'m, '_> {
         }
     }
 
-    /// Takes the linkage of an item away.
+    /// Removes the linkage of an item.
     fn hide(&mut self, input: usize, module: &Module, chunk: &Chunk) {
         if let (Some(at), Some(splices)) = (linkage(module, chunk.span), self.splices(input)) {
             splices.remove(at);
         }
     }
 
-    /// Pragmas that not all modules have.
+    /// Warns about pragmas that not all modules have.
     fn notes(&self) -> Vec<LinkDiagnostic> {
         let of = self.pragmas.values();
         let of = of.filter(|(.., inputs)| inputs.len() < self.modules.len());
         of.map(|(input, span, _)| {
-            let message = "this pragma holds for the other modules, too, from now on";
+            let message = "this pragma also applies to the other modules after linking";
             about(
                 *input,
                 Diagnostic::warning(Code::SpreadingPragma, *span, message),

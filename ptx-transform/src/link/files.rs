@@ -1,4 +1,4 @@
-//! Files and places: their numbers, and the labels of debug sections, made unique.
+//! Makes the numbers of `.file` directives and the labels of debug sections unique.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -13,15 +13,15 @@ use super::order::Piece;
 use crate::item_extents::Chunks;
 use crate::{Splices, debug};
 
-/// What becomes of the debug information of one module.
+/// What happens to the debug information of one module.
 #[derive(Default)]
 struct Changes {
     files: BTreeMap<i64, i64>,
     labels: BTreeMap<String, String>,
 }
 
-/// Renumbers files that clash, and renames labels of sections that do; gives the `.file` directives that another module has
-/// already.
+/// Renumbers conflicting files and renames conflicting labels of sections; returns the `.file` directives that an earlier
+/// module already has.
 pub(super) fn unite(modules: &[&Module], chunks: &[Chunks], splices: &mut [Splices]) -> Vec<Piece> {
     let mut dropped = Vec::new();
     let mut changes: Vec<Changes> = modules.iter().map(|_| Changes::default()).collect();
@@ -37,7 +37,7 @@ pub(super) fn unite(modules: &[&Module], chunks: &[Chunks], splices: &mut [Splic
     dropped
 }
 
-/// Every `.file` of a module: which chunk, its number, and what it says beside that.
+/// The `.file` directives of a module: chunk, number, and the rest.
 fn files<'m>(
     module: &'m Module,
     chunks: &'m Chunks,
@@ -67,7 +67,7 @@ fn renumber(
     let every = || modules.iter().zip(chunks).enumerate();
     let numbers = every().flat_map(|(_, (m, c))| files(m, c).map(|(_, n, _)| n));
     let mut next = numbers.max().unwrap_or(0);
-    // The data of sections name files by number: those of their module stay.
+    // The data of sections refer to files by number, so these numbers stay.
     let (first, then): (Vec<_>, Vec<_>) = every().partition(|(_, (m, _))| !m.sections().is_empty());
     let mut known: BTreeMap<Vec<(i64, &[u8])>, i64> = BTreeMap::new();
     let mut taken: BTreeSet<i64> = BTreeSet::new();
@@ -105,7 +105,7 @@ fn renumber(
     }
 }
 
-/// Labels of sections that an earlier module has, too.
+/// Labels of sections that an earlier module has as well.
 fn rename(modules: &[&Module], changes: &mut [Changes]) {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for (input, (module, change)) in modules.iter().zip(changes).enumerate() {
@@ -168,7 +168,7 @@ fn places(module: &Module, chunks: &Chunks, change: &Changes, splices: &mut Spli
     }
 }
 
-/// A file is the first number, and that behind `inlined_at`; a label is the word behind `function_name`.
+/// The file is the first number and the one after `inlined_at`; the label follows `function_name`.
 fn place(
     source: &[u8],
     tokens: impl Iterator<Item = Token>,

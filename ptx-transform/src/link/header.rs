@@ -1,4 +1,4 @@
-//! One header from several. Manual 11.1.
+//! Merges the headers of modules. Manual 11.1.
 
 use alloc::format;
 use alloc::string::ToString;
@@ -12,15 +12,15 @@ use ptx_verify::Options;
 use super::{LinkDiagnostic, about};
 use crate::Splices;
 
-/// What the header of the result says.
+/// The header of the result.
 pub(super) struct Header {
     version: PtxVersion,
     target: Option<Target>,
-    /// Whether one of the modules is made for a debugger.
+    /// Whether one of the modules has the option `debug`.
     pub(super) debug: bool,
 }
 
-/// The places of a directive.
+/// The spans of a directive.
 fn places(module: &Module, directive: Directive) -> impl Iterator<Item = Span> + '_ {
     let all = module.items().filter(move |(_, item)| match item {
         Item::Directive(id) => {
@@ -32,7 +32,7 @@ fn places(module: &Module, directive: Directive) -> impl Iterator<Item = Span> +
     all.map(|(id, _)| module.span(id))
 }
 
-/// Where a directive stands, or the start of the text.
+/// The span of a directive, or the start of the text.
 fn place(module: &Module, directive: Directive) -> Span {
     places(module, directive).next().unwrap_or_default()
 }
@@ -47,7 +47,7 @@ fn options(module: &Module) -> impl Iterator<Item = TargetOption> + '_ {
     })
 }
 
-/// The header of all modules, or why there is none.
+/// The merged header, or why the headers are incompatible.
 pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Header> {
     let versions = modules.iter().filter_map(|m| m.header().version);
     let version = versions.max()?;
@@ -65,7 +65,8 @@ pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Opt
         if let (Some(with), Some(without)) = (with, without)
             && let (Some(a), Some(b)) = (modules.get(with), modules.get(without))
         {
-            let message = format!("this module is written for `{option}`, and another one is not");
+            let message =
+                format!("this module has the target option `{option}`, and another one does not");
             let (at, other) = (place(a, Directive::Target), place(b, Directive::Target));
             let d = Diagnostic::error(Code::DifferentOptions, at, message);
             found.push(about(with, d).with(without, other, "this one"));
@@ -83,7 +84,7 @@ pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Opt
     Some(header)
 }
 
-/// The least target that has what all ask for.
+/// The lowest target that supports all modules.
 fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target> {
     let targets = || modules.iter().filter_map(|m| m.header().target);
     let (mut input, mut highest) = (0, modules.first()?.header().target?);
@@ -98,7 +99,7 @@ fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target
     if targets().all(|t| highest.implies(t)) {
         return Some(highest);
     }
-    // None of them: there may be one that has what both a family and a newer chip have.
+    // Otherwise there may be one that supports both a family and a newer architecture.
     let all = Target::ALL.iter().copied();
     let having: Vec<Target> = all.filter(|c| targets().all(|t| c.implies(t))).collect();
     let mut least = having.iter().copied();
@@ -113,7 +114,7 @@ fn target(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Option<Target
         && let (Some(a), Some(b)) = (modules.get(input), modules.get(other))
         && let Some(second) = b.header().target
     {
-        let message = format!("no target has what `{highest}` and what `{second}` has");
+        let message = format!("no target supports both `{highest}` and `{second}`");
         let at = place(a, Directive::Target);
         let d = Diagnostic::error(Code::DifferentTargets, at, message);
         let at = place(b, Directive::Target);
@@ -130,7 +131,8 @@ fn address_sizes(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
     for (i, module) in (1..).zip(rest) {
         let (a, b) = (size(first), size(module));
         if a != b {
-            let message = format!("addresses have {b} bits here and {a} in another module");
+            let message =
+                format!("addresses have {b} bits in this module and {a} bits in another one");
             let at = place(module, Directive::AddressSize);
             let d = Diagnostic::error(Code::DifferentAddressSizes, at, message);
             let at = place(first, Directive::AddressSize);
@@ -140,7 +142,7 @@ fn address_sizes(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
 }
 
 impl Header {
-    /// What is no more legal under this header.
+    /// Diagnostics for what is illegal under this header.
     fn judge(&self, input: usize, module: &Module, found: &mut Vec<LinkDiagnostic>) {
         let own = (module.header().version, module.header().target);
         if own == (Some(self.version), self.target) || self.target.is_none() {
@@ -161,7 +163,7 @@ impl Header {
         }
     }
 
-    /// Makes the header of the first module this one.
+    /// Writes this header to the first module.
     pub(super) fn write(&self, module: &Module, debug: bool, splices: &mut Splices) {
         let mut token = |directive, wanted: &dyn Fn(TokenKind, &[u8]) -> bool, new: &str| {
             let span = place(module, directive);
@@ -180,7 +182,7 @@ impl Header {
             token(Directive::Target, &name, target.text());
         }
         let last = places(module, Directive::Target).last().unwrap_or_default();
-        let option = crate::debug::option(module, last);
+        let option = crate::debug::target_option(module.source(), last);
         match (debug, option) {
             (true, None) => splices.insert(last.end, ", debug"),
             (false, Some(at)) => splices.remove(at),

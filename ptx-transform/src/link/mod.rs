@@ -1,4 +1,4 @@
-//! One module from several.
+//! Links several modules into one.
 
 mod assemble;
 mod compat;
@@ -16,74 +16,75 @@ use alloc::vec::Vec;
 use ptx_ir::OffsetMap;
 use ptx_ir::{Diagnostic, Module, Severity, Span};
 
-/// What [`link`] does beside putting modules together.
+/// Options of [`link`].
 #[derive(Copy, Clone, Default, Debug)]
 pub struct LinkOptions<'a> {
-    /// Names that nothing outside the result needs: their `.visible` is taken away, so that the assembler may inline such
-    /// functions and leave out what is not used.
+    /// Names that are not used outside of the result: their `.visible` is removed, so that ptxas can inline such functions and
+    /// remove unused ones.
     pub hide: &'a [&'a str],
 }
 
-/// Modules put together.
+/// A linked module.
 #[derive(Clone, Debug)]
 pub struct Linked {
-    /// The text of the one module.
+    /// The text.
     pub text: Vec<u8>,
-    /// For each module, from its source to the text.
+    /// For each module, the offset map from its source to the text.
     pub maps: Vec<OffsetMap>,
-    /// What should be known; all of it warnings.
+    /// Warnings.
     pub notes: Vec<LinkDiagnostic>,
 }
 
-/// Something about one of several modules.
+/// A diagnostic about one of the modules.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkDiagnostic {
-    /// Which module, counted from 0: the spans are places in its source.
+    /// The index of the module that the spans refer to.
     pub input: usize,
-    /// What there is to say.
+    /// The diagnostic.
     pub diagnostic: Diagnostic,
-    /// Places in other modules.
+    /// Labels in other modules.
     pub elsewhere: Vec<Elsewhere>,
 }
 
-/// A place in another module.
+/// A label in another module.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Elsewhere {
-    /// Which module, counted from 0.
+    /// The index of the module.
     pub input: usize,
-    /// The place in its source.
+    /// The span in its source.
     pub span: Span,
-    /// What is there.
+    /// What is at this span.
     pub message: String,
 }
 
-/// Puts modules together that were read without errors. Manual 11.6.
+/// Links modules that were parsed without errors. Manual 11.6.
 ///
-/// * The header has the highest version and the one target that has what all others ask for.
-/// * `.extern` declarations go where another module defines the name; a `.weak` definition goes where there is a strong one, or
-///   where another weak one came first; of `.common` variables the largest stays, with the largest alignment.
-/// * Two strong definitions, and declarations that mean different things, are errors that name both places.
-/// * What has no linkage is private to its module: where several modules have such a name, all but one get another
-///   (`name$2` in the second module). Labels that would hide behind names of another module are renamed as well.
-/// * Numbers of `.file` are made unique. Debug sections stay where only one module has any; else only what `.loc` needs.
-/// * The order of each module stays, and everything is declared before it is used. Comments stay, except those right above a
-///   definition that goes. What is nowhere defined remains external.
+/// * The header has the highest version, and a target that supports all modules.
+/// * `.extern` declarations are removed if another module defines the name. A `.weak` definition is removed if there is a
+///   strong or an earlier weak one. Of `.common` variables, the largest is kept, with the largest alignment.
+/// * Two strong definitions and incompatible declarations are errors with both spans.
+/// * A name without linkage is private to its module: if several modules have it, all but one are renamed (`name$2` in the
+///   second module). Labels that names of another module would shadow are renamed as well.
+/// * Numbers of `.file` are made unique. Debug sections are kept if only one module has any; otherwise only those that a `.loc`
+///   refers to.
+/// * The order of each module is kept, and everything is declared before it is used. Comments are kept, except those directly
+///   above a definition that is removed. Undefined names stay external.
 ///
-/// The cost is linear in the text.
+/// The time is linear in the size of the text.
 ///
 /// ```
 /// let a = b".version 7.8\n.target sm_80\n.address_size 64\n.extern .func f();\n.visible .entry k() { call f; ret; }\n";
 /// let b = b".version 8.0\n.target sm_90\n.address_size 64\n// the one\n.visible .func f() { ret; }\n";
 /// let (a, b) = (ptx_parse::parse(a).module, ptx_parse::parse(b).module);
-/// let linked = ptx_transform::link(&[&a, &b], &Default::default()).expect("they go together");
+/// let linked = ptx_transform::link(&[&a, &b], &Default::default()).expect("the modules are compatible");
 /// assert_eq!(linked.text, b".version 8.0\n.target sm_90\n.address_size 64
 /// // the one\n.visible .func f() { ret; }\n.visible .entry k() { call f; ret; }\n");
 /// ```
 ///
 /// # Errors
 ///
-/// Everything that keeps the modules apart, with places in all modules concerned. Their codes are PTX1001 to PTX1005, those
-/// of [`ptx_verify::verify`] for what is not legal under the new header, and PTX0901.
+/// All conflicts between the modules. Their codes are PTX1001 to PTX1005, those of [`ptx_verify::verify`] for what is illegal
+/// under the new header, and PTX0901.
 pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Vec<LinkDiagnostic>> {
     let mut found = Vec::new();
     let header = header::unite(modules, &mut found);
@@ -124,7 +125,7 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
     Ok(linked)
 }
 
-/// Something about one module.
+/// A diagnostic about one module.
 fn about(input: usize, diagnostic: Diagnostic) -> LinkDiagnostic {
     LinkDiagnostic {
         input,
@@ -134,7 +135,7 @@ fn about(input: usize, diagnostic: Diagnostic) -> LinkDiagnostic {
 }
 
 impl LinkDiagnostic {
-    /// With a place in another module.
+    /// Adds a label in another module.
     fn with(mut self, input: usize, span: Span, message: impl Into<String>) -> Self {
         let message = message.into();
         self.elsewhere.push(Elsewhere {

@@ -1,4 +1,4 @@
-//! The order of what several modules have: that of each of them, and before a use stands the declaration.
+//! Merges the items of modules in an order in which declarations precede uses, and that keeps the order of each module.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -13,15 +13,15 @@ use crate::item_extents::Chunks;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) input: usize,
-    /// Which chunk; as many as there are for the text behind the last.
+    /// The index of the chunk; the number of chunks for the text after the last one.
     pub(super) chunk: usize,
 }
 
-/// The names that a chunk declares and other modules have, too, each with whether the definition that stays is there.
+/// The shared names that a chunk declares, each with whether it has the definition that is kept.
 pub(super) type Declares<'m> = Vec<BTreeMap<usize, Vec<(Name<'m>, bool)>>>;
 
-/// Lays the chunks of the modules in one order. Chunks that stand around the declaration of a name in one module stand around
-/// its definition in the other.
+/// Merges the chunks of the modules. Chunks next to the declaration of a name in one module are next to its definition in the
+/// other.
 pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<'_>) -> Vec<Piece> {
     let mut order: Vec<Piece> = Vec::new();
     for (input, (own, names)) in chunks.iter().zip(declares).enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<
                 placed.entry(*name).or_insert(at);
             }
         }
-        // Where each chunk has to stand at least: in front of which piece.
+        // The position that each chunk must precede.
         let goal = |chunk: usize| -> Option<usize> {
             let of = names.get(&chunk)?.iter();
             let goals = of.filter_map(|(name, defined)| {
@@ -72,7 +72,7 @@ pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<
     order
 }
 
-/// Which chunks declare names that other modules have.
+/// The chunks that declare shared names.
 pub(super) fn declares<'m>(
     modules: &[&'m Module],
     chunks: &[Chunks],
@@ -117,7 +117,7 @@ fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
     }
 }
 
-/// How many chunks of the first module are its header.
+/// The number of chunks in the header of the first module.
 fn header_end(modules: &[&Module], chunks: &[Chunks]) -> usize {
     let (Some(module), Some(chunks)) = (modules.first(), chunks.first()) else {
         return 0;

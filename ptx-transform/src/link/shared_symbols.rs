@@ -1,4 +1,4 @@
-//! What each module says of the names that several of them have. Manual 11.6.
+//! Finds the names that modules share, with their declarations. Manual 11.6.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -10,36 +10,36 @@ use ptx_isa::Directive;
 use super::variable::Variable;
 use crate::dependencies::symbol;
 
-/// What a module has under a name.
+/// What a name is in a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// Its own, of which others know nothing.
+    /// Private to the module.
     Private,
-    /// Another module's.
+    /// Defined in another module.
     External,
-    /// A definition that others see: weak, common or, with `.visible`, strong.
+    /// A definition that is visible to others: weak, common or, with `.visible`, strong.
     Defined(Linkage),
 }
 
-/// Where and how a module has a name.
+/// The declaration of a name in a module.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Global {
     pub(super) symbol: SymbolId,
     pub(super) role: Role,
-    /// The definition; where there is none, the first declaration.
+    /// The definition, or else the first declaration.
     pub(super) item: ItemId,
     pub(super) what: SymbolKind,
 }
 
-/// What a name stands for.
+/// What a name denotes.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum SymbolKind {
     Function(FuncId),
-    /// The declaration, and which name of it.
+    /// The declaration, and the index of the name in it.
     Variable(DeclId, usize),
 }
 
-/// A name, and whether it stands for a range such as `t<4>`, which is another thing than a plain `t`.
+/// A name, and whether it is a range such as `t<4>`, which differs from a plain `t`.
 pub(super) type Name<'m> = (&'m str, bool);
 
 /// The names of a module.
@@ -51,7 +51,7 @@ pub(super) fn declared<'m>(module: &'m Module, declarator: &Declarator) -> Name<
     (module.name(declarator.name), range)
 }
 
-/// The names of a module, with what it says of them.
+/// The names of a module with their declarations.
 pub(super) fn of(module: &Module) -> Globals<'_> {
     let mut all = Globals::new();
     for (item, kind) in module.items() {
@@ -77,7 +77,7 @@ pub(super) fn of(module: &Module) -> Globals<'_> {
                 }
             }
             Item::Directive(id) => {
-                // A declaration with another function behind it is a definition.
+                // An alias is a definition.
                 let Some(d) = module.directives().get(id) else {
                     continue;
                 };
@@ -113,7 +113,7 @@ fn role_of(linkage: Option<Linkage>) -> Role {
 }
 
 fn function<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: FuncId) {
-    // What is declared inside a function is a name of the module after that.
+    // A function that is declared inside of a function is a name of the module afterwards.
     let inner = module.body(id).into_iter().flat_map(|b| b.statements());
     for (_, statement) in inner {
         if let ptx_ir::Statement::Function(inner) = statement {
@@ -128,7 +128,7 @@ fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: Func
         return;
     };
     let Some(symbol) = f.symbol else { return };
-    // Without linkage, a declaration leaves the definition to the same module.
+    // A declaration without linkage is defined in the same module.
     let role = match f.linkage {
         None => Role::Private,
         linkage => role(linkage, f.body.is_some()),
@@ -141,7 +141,7 @@ fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: Func
     };
     let entry = all.entry((module.name(f.name), false)).or_insert(global);
     if f.body.is_some() {
-        // What was visible need not say so again.
+        // Visibility need not be repeated.
         let before = match entry.what {
             SymbolKind::Function(first) => module.functions().get(first).and_then(|f| f.linkage),
             SymbolKind::Variable(..) => None,
@@ -153,7 +153,7 @@ fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: Func
     }
 }
 
-/// The place of a name in an item.
+/// The span of a name in an item.
 pub(super) fn place(module: &Module, item: ItemId, name: &str) -> Span {
     let span = module.span(item);
     let text = span.of(module.source());
@@ -169,8 +169,7 @@ pub(super) fn place(module: &Module, item: ItemId, name: &str) -> Span {
         .map_or(span, |t| t.span.shifted(span.start))
 }
 
-/// Which of several modules has the definition that stays: the first strong one, else the first weak one, else the largest
-/// common one.
+/// The module whose definition is kept: the first strong one, else the first weak one, else the largest common one.
 pub(super) fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usize> {
     let of = |linkage: Linkage| {
         let mut found = all.iter();
@@ -191,7 +190,7 @@ pub(super) fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usi
     common.rev().max_by_key(size).map(|(input, _)| *input)
 }
 
-/// The names that several modules share, each with what those modules say.
+/// The names that several modules share, with their declarations.
 pub(super) fn shared<'m>(modules: &[&'m Module]) -> BTreeMap<Name<'m>, Vec<(usize, Global)>> {
     let mut all: BTreeMap<Name<'_>, Vec<(usize, Global)>> = BTreeMap::new();
     for (input, module) in modules.iter().enumerate() {

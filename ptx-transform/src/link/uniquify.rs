@@ -1,4 +1,4 @@
-//! Each module by itself made ready for company: debug sections that cannot stay go, and names that would clash get others.
+//! Prepares each module: removes debug sections that cannot be linked, and renames conflicting names.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -31,7 +31,7 @@ impl Prepared {
         self.changed.as_ref().map(|(_, map)| map)
     }
 
-    /// A place of the module in the original.
+    /// A span of the module in the original.
     pub(super) fn to_old(&self, span: Span) -> Span {
         let Some(map) = self.map() else { return span };
         let start = map.to_old(span.start).unwrap_or_default();
@@ -48,9 +48,9 @@ impl Prepared {
     }
 }
 
-/// Why debug information goes.
-const SEVERAL: &str = "that of several modules cannot be put together";
-const RENAMED: &str = "it speaks of names that are others now";
+/// Why debug information is removed.
+const SEVERAL: &str = "debug sections of several modules cannot be linked";
+const RENAMED: &str = "it refers to names that were renamed";
 
 /// Prepares every module.
 pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Prepared> {
@@ -74,7 +74,7 @@ pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> V
     all
 }
 
-/// The module without debug sections but for those that its code needs.
+/// The module without debug sections, except those that its code refers to.
 fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
     let needed = debug::needed(module, module.bodies().values(), |_| true);
     let mut splices = Splices::new();
@@ -103,7 +103,7 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         modules,
         taken: BTreeSet::new(),
     };
-    // A range `t<4>` also clashes with a plain `t3` of another module.
+    // A range `t<4>` also conflicts with a plain `t3` of another module.
     let mut members: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for ((name, range), inputs) in &holders {
         let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -119,7 +119,7 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
         }
         let role = |input: usize| globals.get(input).and_then(|g| g.get(name));
         let is_private = |input: usize| role(input).is_some_and(|g| g.role == Role::Private);
-        // One keeps the name: what others see, what debug information speaks of, or the first.
+        // One of them keeps the name: a visible one, one that debug information refers to, or the first.
         let shared = inputs.iter().any(|i| !is_private(*i));
         let spoken = |i: &&usize| modules.get(**i).is_some_and(|m| !m.sections().is_empty());
         let kept = inputs.iter().find(spoken).or(inputs.first());
@@ -132,13 +132,13 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
             let (name, range) = *name;
             let mut new = fresh.name(name, input);
             if range {
-                // The numbers of its members stand behind it.
+                // The numbers of its members follow.
                 new.push('$');
             }
             if let (Some(module), SymbolKind::Function(f)) = (modules.get(input), global.what) {
                 let kind = module.functions().get(f).map(|f| f.kind);
                 if kind == Some(FunctionKind::Entry) {
-                    let message = format!("the kernel `{name}` is called `{new}` in the result");
+                    let message = format!("the kernel `{name}` is renamed to `{new}`");
                     let at = shared_symbols::place(module, global.item, name);
                     let d = Diagnostic::warning(Code::RenamedKernel, at, message);
                     found.push(about(input, d));
@@ -149,10 +149,10 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
             }
         }
     }
-    // A label further down loses against a name of the module.
+    // A name of the module takes precedence over a label further down.
     for (input, (module, renaming)) in modules.iter().zip(&mut all).enumerate() {
         let spoken = spoken(modules, input);
-        // Labels of one name keep one name.
+        // Labels of the same name get the same new name.
         let mut renamed: BTreeMap<NameId, String> = BTreeMap::new();
         for (function, _, body) in module.definitions() {
             for (id, label) in body.labels().iter() {
@@ -170,7 +170,7 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
     all
 }
 
-/// The names that the debug sections of other modules speak of.
+/// The names that the debug sections of other modules refer to.
 fn spoken<'m>(modules: &[&'m Module], input: usize) -> BTreeSet<&'m str> {
     let others = modules.iter().enumerate().filter(|(i, _)| *i != input);
     let mut names = BTreeSet::new();
@@ -183,7 +183,7 @@ fn spoken<'m>(modules: &[&'m Module], input: usize) -> BTreeSet<&'m str> {
     names
 }
 
-/// Names that nothing has.
+/// Generates unused names.
 struct Fresh<'m> {
     modules: &'m [&'m Module],
     taken: BTreeSet<String>,
@@ -204,7 +204,7 @@ impl Fresh<'_> {
     }
 }
 
-/// Gives a module its new names; without debug sections, where those speak of the old ones.
+/// Renames names of a module, and removes debug sections that refer to the old ones.
 fn rename(
     original: &Module,
     prepared: &mut Prepared,
@@ -227,7 +227,8 @@ fn rename(
     match rewritten {
         Ok(rewritten) => prepared.then(rewritten),
         Err(error) => {
-            let message = format!("a name of this module and one of another clash: {error}");
+            let message =
+                format!("a name of this module conflicts with one of another module: {error}");
             let d = Diagnostic::error(Code::DuplicateDefinition, Span::default(), message);
             found.push(about(input, d));
         }

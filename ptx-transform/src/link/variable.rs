@@ -1,4 +1,4 @@
-//! The type of a variable that several modules have.
+//! The types of shared variables.
 
 use alloc::vec::Vec;
 
@@ -8,7 +8,7 @@ use ptx_isa::{ScalarType, StateSpace};
 use super::shared_symbols::{Global, SymbolKind};
 use crate::debug::integer;
 
-/// What is known of a variable.
+/// The type of a variable.
 pub(super) struct Variable<'m> {
     module: &'m Module,
     pub(super) space: StateSpace,
@@ -37,7 +37,7 @@ impl<'m> Variable<'m> {
     fn dims(&self) -> Vec<i64> {
         let dims = self.module.pool().slice(self.declarator.dims);
         let mut sizes = sizes(self.module, dims);
-        // The initialiser says how many there are.
+        // The initializer determines the number of elements.
         if let Some(first @ 0) = sizes.first_mut()
             && let Operand::Vector(list) = self.declarator.init
         {
@@ -46,7 +46,7 @@ impl<'m> Variable<'m> {
         sizes
     }
 
-    /// Its size in bytes; `None` where it is open.
+    /// Its size in bytes; `None` if the array has no size.
     pub(super) fn size(&self) -> Option<i64> {
         let element = i64::from(self.ty.known()?.bits() / 8) * i64::from(self.vector);
         let bytes = self.dims().into_iter().fold(element, i64::saturating_mul);
@@ -57,7 +57,7 @@ impl<'m> Variable<'m> {
         alignment(self.module, self.align, self.ty, self.vector)
     }
 
-    /// Whether two have one type.
+    /// Whether two variables have the same type.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         let (a, b) = (self.dims(), other.dims());
         let open = |n: &i64| *n == 0;

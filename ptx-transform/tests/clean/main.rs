@@ -21,10 +21,9 @@ use ptx_transform::clean::{Options, Pass, Report, clean};
 fn choices() -> Vec<(String, Options)> {
     let alone = |pass: Pass| {
         let passes = vec![pass];
-        let once = false;
-        (pass.name().to_owned(), Options { passes, once })
+        (pass.name().to_owned(), Options::new(passes))
     };
-    let mut all: Vec<_> = Pass::ALL.into_iter().map(alone).collect();
+    let mut all: Vec<_> = Pass::ALL.iter().copied().map(alone).collect();
     all.push(("all".to_owned(), Options::default()));
     all
 }

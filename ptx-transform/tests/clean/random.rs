@@ -1,21 +1,20 @@
-//! Random functions do what they did.
+//! Clean-ups keep the effects of random functions.
 
 use ptx_machine::Random;
 use ptx_machine::program::program;
+use ptx_transform::clean::Pass;
 
-/// A pass that is made again until it finds nothing does what its choice does.
+/// Repeating a single pass until nothing changes is the same as cleaning with this pass alone.
 #[test]
-fn single_passes_come_to_the_same_end() {
-    use ptx_transform::clean::{Report, copies, dead, fold, spaces, unreachable};
-    let single: [fn(&mut ptx_ir::Module) -> Report; 5] = [spaces, copies, fold, unreachable, dead];
+fn repeated_single_passes_equal_cleaning() {
     let mut random = Random(seed() + 1);
     let mut most = 0;
     for _ in 0..200 {
         let text = program(&mut random).text;
-        for (pass, (name, options)) in single.iter().zip(super::choices()) {
+        for (pass, (name, options)) in Pass::ALL.iter().zip(super::choices()) {
             let mut module = ptx_parse::parse(text.as_bytes()).module;
             let mut rounds = 1;
-            while !pass(&mut module).is_empty() {
+            while !pass.run(&mut module).is_empty() {
                 rounds += 1;
             }
             let (wanted, report) = super::cleaned(text.as_bytes(), &options);
@@ -34,7 +33,7 @@ fn seed() -> u64 {
 }
 
 #[test]
-fn random_functions_do_what_they_did() {
+fn random_functions_keep_their_effects() {
     let mut random = Random(seed());
     let (mut changes, mut effects, mut shorter) = (0, 0, 0);
     for nth in 0..1500 {

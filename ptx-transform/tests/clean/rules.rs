@@ -28,8 +28,7 @@ fn after(passes: &[Pass], body: &str) -> String {
     let wrong = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
     assert!(wrong.is_empty(), "{wrong:?}\n{text}");
     let passes = passes.to_vec();
-    let once = false;
-    let (text, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let (text, _) = super::cleaned(text.as_bytes(), &Options::new(passes));
     let text = String::from_utf8(text).unwrap();
     let parsed = ptx_parse::parse(text.as_bytes());
     let wrong = ptx_verify::verify(&parsed.module, &ptx_verify::Options::default());
@@ -127,8 +126,7 @@ fn with_result(body: &str) -> String {
     let head = ".version 8.0\n.target sm_80\n.func (.reg .b32 sum) f(.reg .b32 a)\n{\n.reg .b32 r; .reg .pred p;\n";
     let text = format!("{head}{body}\n}}\n");
     let passes = vec![Pass::Dead];
-    let once = false;
-    let (now, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let (now, _) = super::cleaned(text.as_bytes(), &Options::new(passes));
     let now = String::from_utf8(now).unwrap();
     let rest = now.strip_prefix(head).unwrap().strip_suffix("}\n").unwrap();
     rest.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -389,8 +387,7 @@ fn places_of_unreachable_code_go() {
     let head = ".version 8.0\n.target sm_80\n.address_size 64\n.file 1 \"a.cu\"\n.entry k()\n{\n";
     let text = format!("{head}.loc 1 2 0\nbra L;\n.loc 1 3 0\ntrap;\nL:\n.loc 1 4 0\nret;\n}}\n");
     let passes = vec![Pass::Unreachable];
-    let once = false;
-    let (new, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let (new, _) = super::cleaned(text.as_bytes(), &Options::new(passes));
     let wanted = text.replace(".loc 1 3 0\ntrap;\n", "");
     assert_eq!(String::from_utf8(new).unwrap(), wanted);
 }
@@ -399,8 +396,7 @@ fn places_of_unreachable_code_go() {
 fn what_is_not_understood_reads_what_it_mentions() {
     let text = format!("{HEAD}mov.b32 %r1, 5;\nfrobnicate.b32 ? %r1;\nmov.b32 %r2, 6;\nret;\n}}\n");
     let passes = vec![Pass::Dead];
-    let once = false;
-    let (new, _) = super::cleaned(text.as_bytes(), &Options { passes, once });
+    let (new, _) = super::cleaned(text.as_bytes(), &Options::new(passes));
     let wanted = text.replace("mov.b32 %r2, 6;\n", "");
     assert_eq!(String::from_utf8(new).unwrap(), wanted);
 }

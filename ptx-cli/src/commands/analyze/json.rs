@@ -546,3 +546,30 @@ fn names_of(
     }
     out.push(b']');
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn inserted_statements_are_in_their_block() {
+        let text =
+            ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 r;\nmov.b32 r, 1;\nret; }\n";
+        let mut module = ptx_parse::parse_str(text).module;
+        let id = module.definitions().map(|(id, ..)| id).next().unwrap();
+        let body = module.body(id).unwrap();
+        let is_inst = |(_, s): &(StmtId, Statement)| matches!(s, Statement::Inst(_));
+        let (first, _) = body.statements().find(is_inst).unwrap();
+        let mut editor = module.edit(id).unwrap();
+        let inserted = editor.inst("bar.sync", &[Operand::Small(0)]).unwrap();
+        editor.insert_before(first, inserted).unwrap();
+        let mut out = Vec::new();
+        write("", &module, true, &mut out);
+        let object: Value = serde_json::from_slice(&out).unwrap();
+        let insts = object["functions"][0]["insts"].as_array().unwrap();
+        let mnemonics: Vec<_> = insts.iter().map(|i| &i["mnemonic"]).collect();
+        assert_eq!(mnemonics, ["bar.sync", "mov.b32", "ret"]);
+    }
+}

@@ -11,7 +11,7 @@ use anyhow::Result;
 use crate::input::{self, Files, Source};
 use crate::output::{self, Out, Status};
 
-/// Control flow, dominators, loops, liveness and register pressure of every function
+/// Analyse functions: control flow, dominators, loops, liveness and register pressure
 ///
 /// Files with errors are analyzed too: a statement that was not recognized is assumed to do anything.
 #[derive(Debug, clap::Args)]

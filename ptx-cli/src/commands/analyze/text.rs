@@ -1,4 +1,4 @@
-//! The analysis in a line for each function.
+//! The analysis as one line per function.
 
 use std::io::Write as _;
 
@@ -6,7 +6,7 @@ use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
-use crate::render::clean;
+use crate::render::{clean, counted};
 
 /// Writes a line for each function.
 pub(crate) fn write(file: &str, module: &Module, out: &mut Vec<u8>) {
@@ -20,13 +20,15 @@ pub(crate) fn write(file: &str, module: &Module, out: &mut Vec<u8>) {
         let (mut count, mut loops, mut depth) = (0, 0, 0);
         for (id, _) in blocks {
             count += 1;
-            loops += u32::from(analysis.loops().header(id) == Some(id));
+            loops += usize::from(analysis.loops().header(id) == Some(id));
             depth = depth.max(analysis.loops().depth(id));
         }
         let name = clean(module.name(function.name));
         let _ = writeln!(
             out,
-            "{file}: {name}: {count} blocks, {loops} loops up to {depth} deep, at most {} registers of 32 bits live",
+            "{file}: {name}: {}, {}, loop depth {depth}, at most {} 32-bit registers live",
+            counted(count, "block"),
+            counted(loops, "loop"),
             analysis.pressure().units
         );
     }

@@ -1,7 +1,8 @@
-//! `ptxkit cfg`: the control-flow graph of functions, to look at.
+//! `ptxkit cfg`: control-flow graphs of functions.
 
 mod dot;
 mod layout;
+mod mermaid;
 mod model;
 mod svg;
 
@@ -13,12 +14,12 @@ use ptx_ir::facts::ModuleFacts;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
-use model::Picture;
+use model::Graph;
 
 /// Draw the control-flow graph of functions
 ///
-/// Each block shows its instructions, each edge the guard under which it is taken. Blocks of loops are shaded, the
-/// darker the deeper.
+/// Blocks show their instructions, edges the guard under which they are taken. The deeper a block is nested in loops, the
+/// darker it is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -31,20 +32,20 @@ pub(crate) struct Args {
     /// Only the function of this name
     #[arg(long, value_name = "NAME")]
     function: Option<String>,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Dot)]
     format: Format,
 }
 
 #[derive(Copy, Clone, PartialEq, Debug, ValueEnum)]
 enum Format {
-    /// For Graphviz, a graph for each function
+    /// A Graphviz graph for each function
     Dot,
-    /// A picture of one function
+    /// An SVG picture of one function, of at most 2,000 blocks and 10,000 edges
     Svg,
-    /// For Markdown
+    /// A Mermaid flowchart for each function
     Mermaid,
-    /// One object for each function
+    /// One JSON object for each function
     Json,
 }
 
@@ -62,20 +63,20 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
             .definitions()
             .filter(|(_, f, _)| wanted(module.name(f.name)));
         let functions = functions.filter_map(|(id, f, _)| Some((facts.function(id)?, f.name)));
-        let pictures = functions.map(|(of, name)| Picture::new(&source.name, &module, of, name));
-        pictures.collect::<Vec<_>>()
+        let graphs = functions.map(|(of, name)| Graph::new(&source.name, &module, of, name));
+        graphs.collect::<Vec<_>>()
     };
-    input::in_order(&inputs, &mut out, &mut status, work, |out, pictures| {
-        for picture in pictures {
+    input::in_order(&inputs, &mut out, &mut status, work, |out, graphs| {
+        for graph in graphs {
             found += 1;
             match args.format {
-                Format::Dot => dot::dot(&picture, out)?,
-                Format::Mermaid => dot::mermaid(&picture, out)?,
-                Format::Json => out.json(&picture)?,
+                Format::Dot => dot::dot(&graph, out)?,
+                Format::Mermaid => mermaid::mermaid(&graph, out)?,
+                Format::Json => out.json(&graph)?,
                 Format::Svg if found > 1 => {
-                    bail!("an SVG shows one function: name it with --function")
+                    bail!("an SVG shows one function: choose it with --function")
                 }
-                Format::Svg => svg::svg(&picture, out)?,
+                Format::Svg => svg::svg(&graph, out)?,
             }
         }
         Ok(Status::Ok)

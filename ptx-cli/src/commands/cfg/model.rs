@@ -1,6 +1,6 @@
-//! What all pictures of a graph show.
+//! A control-flow graph with the text of its blocks, for all output formats.
 
-use ptx_analysis::cfg::{BlockId, Edge, EdgeKind};
+use ptx_analysis::cfg::{Block as BasicBlock, Edge as BlockEdge, EdgeKind};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_ir::facts::FunctionFacts;
 use ptx_ir::{Module, NameId, Statement, StmtId};
@@ -8,22 +8,23 @@ use serde::Serialize;
 
 use crate::render::{SCHEMA, clean};
 
-/// A function as text in boxes.
+/// The control-flow graph of a function.
 #[derive(Serialize)]
-pub(crate) struct Picture {
+pub(crate) struct Graph {
     schema: u32,
     file: String,
     pub(crate) function: String,
-    pub(crate) blocks: Vec<Node>,
-    pub(crate) edges: Vec<Arrow>,
+    pub(crate) blocks: Vec<Block>,
+    /// In the order of the blocks that they leave.
+    pub(crate) edges: Vec<Edge>,
 }
 
-/// A block.
+/// A basic block.
 #[derive(Serialize)]
-pub(crate) struct Node {
+pub(crate) struct Block {
     pub(crate) id: u32,
     pub(crate) label: Option<String>,
-    /// Its instructions, one a line.
+    /// Its instructions, one per line.
     pub(crate) text: Vec<String>,
     pub(crate) exits: bool,
     pub(crate) unknown: bool,
@@ -32,52 +33,82 @@ pub(crate) struct Node {
     pub(crate) loop_depth: u32,
 }
 
-/// An edge.
+/// An edge between two blocks.
 #[derive(Serialize)]
-pub(crate) struct Arrow {
+pub(crate) struct Edge {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) kind: &'static str,
-    /// The guard that must hold, as it would be written: `%p1` or `!%p1`.
+    /// The condition under which it is taken: `%p1` or `!%p1`.
     pub(crate) guard: Option<String>,
 }
 
-impl Picture {
+/// The colors of blocks outside of loops, in one loop, in two, and in more.
+const COLORS: [&str; 4] = ["#ffffff", "#e3edf9", "#bfd7f1", "#93bbe6"];
+const UNREACHABLE: &str = "#dddddd";
+
+impl Block {
+    /// The color of its box.
+    pub(super) fn color(&self) -> &'static str {
+        let [.., deepest] = COLORS;
+        match self.reachable {
+            true => COLORS
+                .get(self.loop_depth as usize)
+                .copied()
+                .unwrap_or(deepest),
+            false => UNREACHABLE,
+        }
+    }
+
+    /// The lines of text in its box.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let title = match &self.label {
+            Some(label) => format!("{}: {label}", self.id),
+            None if self.hub => format!("{}: any", self.id),
+            None => format!("{}:", self.id),
+        };
+        let mut lines = vec![title];
+        lines.extend(self.text.iter().cloned());
+        if self.unknown {
+            lines.push("(unknown)".into());
+        }
+        lines
+    }
+}
+
+impl Edge {
+    /// Whether it stands for any transfer of control from a statement that was not recognized.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.kind == "unknown"
+    }
+}
+
+impl Graph {
     pub(crate) fn new(file: &str, module: &Module, facts: FunctionFacts<'_>, name: NameId) -> Self {
         let analysis = FunctionAnalysis::new(facts);
         let body = facts.body();
-        let text = |stmt: StmtId| {
-            let bytes = body.source_span(stmt).of(module.source());
-            let text = String::from_utf8_lossy(bytes);
-            let words: Vec<&str> = text.split_whitespace().collect();
-            clean(&words.join(" ")).into_owned()
-        };
         let mut blocks = Vec::new();
         let mut edges = Vec::new();
         for (id, block) in analysis.cfg().blocks() {
-            let shown = |stmt: &StmtId| {
-                let statement = body.statement(*stmt);
-                matches!(statement, Some(Statement::Inst(_) | Statement::Opaque(_)))
-            };
-            let statements = (block.first.as_u32()..block.end.as_u32()).map(StmtId::new);
             let label = block.label.and_then(|l| body.labels().get(l));
-            blocks.push(Node {
+            let instructions = body.range(block.first, block.end).filter(|(_, statement)| {
+                matches!(statement, Statement::Inst(_) | Statement::Opaque(_))
+            });
+            blocks.push(Block {
                 id: id.as_u32(),
                 label: label.map(|l| clean(module.name(l.name)).into_owned()),
-                text: statements.filter(shown).map(text).collect(),
+                text: instructions
+                    .map(|(stmt, _)| text(module, facts, stmt))
+                    .collect(),
                 exits: block.exits,
                 unknown: block.unknown,
                 hub: block.is_dispatch,
                 reachable: analysis.is_reachable(id),
                 loop_depth: analysis.loops().depth(id),
             });
-            let guard = guard(module, facts, &analysis, id);
-            edges.extend(
-                analysis
-                    .cfg()
-                    .out_edges(id)
-                    .map(|(_, edge)| arrow(edge, guard.as_deref())),
-            );
+            let guard = guard(module, facts, block);
+            let out = analysis.cfg().out_edges(id);
+            edges.extend(out.map(|(_, e)| edge(e, guard.as_deref())));
         }
         Self {
             schema: SCHEMA,
@@ -87,11 +118,26 @@ impl Picture {
             edges,
         }
     }
+
+    /// The edges that leave a block.
+    pub(super) fn edges_from(&self, block: u32) -> &[Edge] {
+        let first = self.edges.partition_point(|e| e.from < block);
+        let end = self.edges.partition_point(|e| e.from <= block);
+        self.edges.get(first..end).unwrap_or_default()
+    }
 }
 
-fn arrow(edge: &Edge, guard: Option<&str>) -> Arrow {
+/// A statement on one line.
+fn text(module: &Module, facts: FunctionFacts<'_>, stmt: StmtId) -> String {
+    let bytes = facts.body().source_span(stmt).of(module.source());
+    let text = String::from_utf8_lossy(bytes);
+    let tokens: Vec<&str> = text.split_whitespace().collect();
+    clean(&tokens.join(" ")).into_owned()
+}
+
+fn edge(edge: &BlockEdge, guard: Option<&str>) -> Edge {
     let sign = edge.when.map(|when| if when { "" } else { "!" });
-    Arrow {
+    Edge {
         from: edge.from.as_u32(),
         to: edge.to.as_u32(),
         kind: match edge.kind {
@@ -105,27 +151,53 @@ fn arrow(edge: &Edge, guard: Option<&str>) -> Arrow {
 }
 
 /// The guard of the last instruction of a block.
-fn guard(
-    module: &Module,
-    facts: FunctionFacts<'_>,
-    analysis: &FunctionAnalysis,
-    id: BlockId,
-) -> Option<String> {
-    let block = analysis.cfg().block(id)?;
+fn guard(module: &Module, facts: FunctionFacts<'_>, block: &BasicBlock) -> Option<String> {
     let body = facts.body();
-    let range = block.first.as_u32()..block.end.as_u32();
-    let last = range
-        .rev()
-        .find_map(|s| match body.statement(StmtId::new(s)) {
-            Some(Statement::Inst(inst)) => Some(inst),
-            _ => None,
-        });
-    let (place, _) = facts.inst(last?).guard_register()?;
-    let register = body.registers().get(place.register)?;
+    let mut statements = body.range(block.first, block.end).rev();
+    let last = statements.find_map(|(_, statement)| match statement {
+        Statement::Inst(inst) => Some(inst),
+        _ => None,
+    });
+    let (lane, _) = facts.inst(last?).guard_register()?;
+    let register = body.registers().get(lane.register)?;
     let decl = body.reg_decls().get(register.decl)?;
     let name = module.name(decl.name);
     Some(match decl.count {
         Some(_) => format!("{name}{}", register.number),
         None => name.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_ir::facts::ModuleFacts;
+
+    use super::*;
+
+    #[test]
+    fn inserted_statements_are_in_their_block() {
+        let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .pred p; .reg .b32 r;\n\
+            mov.b32 r, 1;\n@p bra L;\nmov.b32 r, 2;\nL: ret; }\n";
+        let mut module = ptx_parse::parse_str(text).module;
+        let (id, name) = module
+            .definitions()
+            .map(|(id, f, _)| (id, f.name))
+            .next()
+            .unwrap();
+        let body = module.body(id).unwrap();
+        let is_inst = |(_, s): &(StmtId, Statement)| matches!(s, Statement::Inst(_));
+        let (jump, _) = body.statements().filter(is_inst).nth(1).unwrap();
+        let mut editor = module.edit(id).unwrap();
+        for _ in 0..2 {
+            let inserted = editor
+                .inst("bar.sync", &[ptx_ir::Operand::Small(0)])
+                .unwrap();
+            editor.insert_before(jump, inserted).unwrap();
+        }
+        let facts = ModuleFacts::new(&module);
+        let graph = Graph::new("", &module, facts.function(id).unwrap(), name);
+        let lengths: Vec<usize> = graph.blocks.iter().map(|b| b.text.len()).collect();
+        assert_eq!(lengths, [4, 1, 1]);
+        assert_eq!(graph.edges_from(0)[0].guard.as_deref(), Some("p"));
+    }
 }

@@ -5,9 +5,8 @@ use std::io::Write;
 
 use anyhow::{Result, bail};
 
-use super::dot::{lines, shade};
 use super::layout::{self, Arrow, Edge, Label, Layout, Size, TooLarge, layout};
-use super::model::{Node, Picture};
+use super::model::{Block, Graph};
 
 /// The width of a character and the distance of two lines of text, in pixels.
 const CHAR_WIDTH: f64 = 7.3;
@@ -31,25 +30,25 @@ path { fill: none; stroke: black; }
 ";
 
 /// Writes the graph of a function.
-pub(crate) fn svg(picture: &Picture, out: &mut impl Write) -> Result<()> {
-    let boxes: Vec<TextBox<'_>> = picture
+pub(crate) fn svg(graph: &Graph, out: &mut impl Write) -> Result<()> {
+    let boxes: Vec<TextBox<'_>> = graph
         .blocks
         .iter()
-        .map(|b| TextBox::new(b, picture))
+        .map(|b| TextBox::new(b, graph))
         .collect();
     let sizes: Vec<Size> = boxes.iter().map(TextBox::size).collect();
-    let edge = |e: &super::model::Arrow| Edge {
+    let edge = |e: &super::model::Edge| Edge {
         from: e.from as usize,
         to: e.to as usize,
-        style: u8::from(e.kind == "unknown"),
+        style: u8::from(e.is_unknown()),
     };
-    let edges: Vec<Edge> = picture.edges.iter().map(edge).collect();
+    let edges: Vec<Edge> = graph.edges.iter().map(edge).collect();
     let layout = match layout(&sizes, &edges) {
         Ok(layout) => layout,
-        Err(why) => bail!("{} {}: use --format dot", picture.function, limit(why)),
+        Err(why) => bail!("{} {}: use --format dot", graph.function, limit(why)),
     };
     let drawing = Drawing {
-        picture,
+        graph,
         boxes: &boxes,
         layout: &layout,
         out: String::new(),
@@ -59,7 +58,7 @@ pub(crate) fn svg(picture: &Picture, out: &mut impl Write) -> Result<()> {
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
          viewBox=\"-{MARGIN} -{MARGIN} {width:.0} {height:.0}\">\n<title>{}</title>\n{HEAD}{}</svg>",
-        escaped(&picture.function),
+        escaped(&graph.function),
         drawing.finish()
     )?;
     Ok(())
@@ -91,7 +90,7 @@ fn text_width(text: &str) -> f64 {
 
 /// A block as a box.
 struct TextBox<'a> {
-    node: &'a Node,
+    block: &'a Block,
     lines: Vec<String>,
     width: f64,
     /// The guard of the edge from the block to itself, if there is one.
@@ -99,16 +98,16 @@ struct TextBox<'a> {
 }
 
 impl<'a> TextBox<'a> {
-    fn new(node: &'a Node, picture: &'a Picture) -> Self {
-        let lines = lines(node);
+    fn new(block: &'a Block, graph: &'a Graph) -> Self {
+        let lines = block.lines();
         let text = lines.iter().map(|l| text_width(l)).fold(0.0, f64::max);
         // The guards of all edges fit beside each other.
-        let out = edges_from(picture, node.id);
+        let out = graph.edges_from(block.id);
         let guards = out.iter().filter_map(|e| e.guard.as_deref());
         let guard = guards.map(|g| text_width(g) + 8.0).fold(4.0, f64::max);
-        let self_loop = out.iter().find(|e| e.to == node.id);
+        let self_loop = out.iter().find(|e| e.to == block.id);
         Self {
-            node,
+            block,
             lines,
             width: (text + 2.0 * PADDING).max(guard * (out.len() + 1) as f64),
             self_loop: self_loop.map(|e| e.guard.as_deref().unwrap_or("")),
@@ -132,15 +131,8 @@ impl<'a> TextBox<'a> {
     }
 }
 
-/// The edges that leave a block; a graph has them in the order of the blocks.
-fn edges_from(graph: &Picture, block: u32) -> &[super::model::Arrow] {
-    let first = graph.edges.partition_point(|e| e.from < block);
-    let end = graph.edges.partition_point(|e| e.from <= block);
-    graph.edges.get(first..end).unwrap_or_default()
-}
-
 struct Drawing<'a> {
-    picture: &'a Picture,
+    graph: &'a Graph,
     boxes: &'a [TextBox<'a>],
     layout: &'a Layout,
     out: String,
@@ -155,7 +147,7 @@ impl Drawing<'_> {
             self.line(line);
         }
         // Labels are above everything else.
-        for (edge, label) in self.picture.edges.iter().zip(&self.layout.labels) {
+        for (edge, label) in self.graph.edges.iter().zip(&self.layout.labels) {
             match (edge.guard.as_deref(), label) {
                 (Some(guard), Some(Label::Below(x, y))) => self.guard(*x, y + 16.0, guard),
                 (Some(guard), Some(Label::Above(x, y))) => self.guard(*x, y - 12.0, guard),
@@ -165,22 +157,22 @@ impl Drawing<'_> {
         self.out
     }
 
-    fn text_box(&mut self, block: &TextBox<'_>, left: f64, top: f64) {
-        let (width, height) = (block.width, block.height());
-        let border = if block.node.exits { 3 } else { 1 };
+    fn text_box(&mut self, shape: &TextBox<'_>, left: f64, top: f64) {
+        let (width, height) = (shape.width, shape.height());
+        let border = if shape.block.exits { 3 } else { 1 };
         let _ = writeln!(
             self.out,
             "<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{}\" stroke=\"black\" \
              stroke-width=\"{border}\"/>",
-            shade(block.node)
+            shape.block.color()
         );
         let mut y = top + PADDING - 3.0;
-        for line in &block.lines {
+        for line in &shape.lines {
             y += LINE_HEIGHT;
             let (x, line) = (left + PADDING, escaped(line));
             let _ = writeln!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\">{line}</text>");
         }
-        if let Some(guard) = block.self_loop {
+        if let Some(guard) = shape.self_loop {
             let (x, far) = (left + width, left + width + SELF_LOOP * 4.0 / 3.0);
             let (from, to) = (top + height * 0.75, top + height * 0.25);
             let _ = writeln!(
@@ -194,10 +186,10 @@ impl Drawing<'_> {
 
     fn line(&mut self, line: &layout::Line) {
         let is_unknown = self
-            .picture
+            .graph
             .edges
             .get(line.edge)
-            .is_some_and(|e| e.kind == "unknown");
+            .is_some_and(|e| e.is_unknown());
         let dash = if is_unknown {
             " stroke-dasharray=\"5\""
         } else {

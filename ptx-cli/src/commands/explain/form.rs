@@ -1,11 +1,11 @@
-//! One form of an instruction, and all that is said of it.
+//! The description of one form of an instruction.
 
 use std::io::{self, Write};
 
 use ptx_isa::describe::{self, Topic};
 use ptx_isa::{Form, Instruction, SlotAssignment};
 
-/// Writes a form; with the words that a mnemonic chose, only what concerns it.
+/// Writes a form; for a mnemonic, only the lines that concern its modifiers.
 pub(super) fn write(
     out: &mut impl Write,
     instruction: &Instruction,
@@ -55,7 +55,7 @@ fn topics(
         ));
     }
     let kept = describe::each_fact(form, chosen, &mut |topic, line| {
-        // Documents want the backquotes.
+        // The backquotes are for documents.
         all.push((topic, line.to_string().replace('`', "")));
         Ok(())
     });

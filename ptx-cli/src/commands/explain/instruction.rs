@@ -1,4 +1,4 @@
-//! What is meant by a name or a mnemonic, and the forms that belong to it.
+//! Finds the forms of an opcode or a mnemonic.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use super::form;
 use crate::output::{self, Out, Status};
 use crate::render::clean;
 
-/// Writes what is known of an instruction; of what is none, the nearest words.
+/// Describes an instruction; for an unknown one, suggests similar names.
 pub(super) fn explain(out: &mut Out, text: &str) -> Result<Status> {
     match answer(out, text)? {
         Ok(()) => {
@@ -24,7 +24,7 @@ pub(super) fn explain(out: &mut Out, text: &str) -> Result<Status> {
     }
 }
 
-/// A form and, where a mnemonic is complete, what fills its slots.
+/// A form and, for a complete mnemonic, its modifiers by slot.
 type Found = (&'static Form, Option<SlotAssignment>);
 
 fn answer(out: &mut impl Write, text: &str) -> Result<Result<(), String>> {
@@ -76,16 +76,16 @@ fn answer(out: &mut impl Write, text: &str) -> Result<Result<(), String>> {
     Ok(Ok(()))
 }
 
-/// The words of a name or a mnemonic, or what is wrong with one.
+/// The opcode and the modifiers of a text, or an error message.
 fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
     let (first, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
     let known = |nearest: Option<&str>| match nearest {
-        Some(nearest) => format!("; the nearest is `{nearest}`"),
+        Some(nearest) => format!("; did you mean `{nearest}`?"),
         None => String::new(),
     };
     let opcode = Opcode::from_text(first.as_bytes()).ok_or_else(|| {
         format!(
-            "`{first}` is no instruction of PTX{}",
+            "unknown instruction `{first}`{}",
             known(suggest::opcode(first))
         )
     })?;
@@ -93,14 +93,14 @@ fn words(text: &str) -> Result<(Opcode, Vec<Modifier>), String> {
         let word = format!(".{word}");
         Modifier::from_text(word.as_bytes()).ok_or_else(|| {
             let nearest = suggest::modifier(Some(opcode), &word);
-            format!("`{word}` is no modifier of PTX{}", known(nearest))
+            format!("unknown modifier `{word}`{}", known(nearest))
         })
     };
     let rest = rest.split('.').skip(1).map(modifier);
     Ok((opcode, rest.collect::<Result<_, _>>()?))
 }
 
-/// All forms for a name alone; else those that take the modifiers, or, while some are missing, those that know them.
+/// All forms of an opcode; with modifiers, those that take them, or, if more are required, those that have them.
 fn forms(instruction: &'static Instruction, rest: &[Modifier]) -> Vec<Found> {
     let all = instruction.forms().iter().copied();
     if rest.is_empty() {
@@ -177,19 +177,16 @@ mod tests {
     #[test]
     fn what_is_wrong() {
         for (text, message) in [
-            (
-                "addd",
-                "`addd` is no instruction of PTX; the nearest is `add`",
-            ),
+            ("addd", "unknown instruction `addd`; did you mean `add`?"),
             (
                 "wgmma.mma_asnyc",
-                "`.mma_asnyc` is no modifier of PTX; the nearest is `.mma_async`",
+                "unknown modifier `.mma_asnyc`; did you mean `.mma_async`?",
             ),
             (
                 "add.row",
                 "`add` has no form with `.row`; `ptxkit explain add` shows its forms",
             ),
-            ("", "`` is no instruction of PTX"),
+            ("", "unknown instruction ``"),
         ] {
             assert_eq!(said(text), Err(message.to_string()));
         }

@@ -1,7 +1,6 @@
-//! `ptxkit grep`: instructions by mnemonic and by what they do.
+//! `ptxkit grep`: finds instructions by mnemonic and by their properties.
 
 mod condition;
-mod glob;
 
 use std::io::Write;
 
@@ -9,36 +8,38 @@ use anyhow::{Result, anyhow};
 use ptx_ir::facts::{Facts, ModuleFacts};
 use ptx_ir::{LineIndex, Module, Statement};
 use serde::Serialize;
+use wildmatch::WildMatch;
 
 use crate::input::{self, Files, Source};
 use crate::output::{Out, Status};
 use crate::render::{SCHEMA, clean};
 use condition::Condition;
 
-/// Find instructions by mnemonic and by what they do
+/// Find instructions by mnemonic and by their properties
 ///
-/// The pattern is matched against the whole mnemonic; `*` stands for anything, `?` for one character.
+/// The pattern must match the whole mnemonic; `*` matches any characters, `?` matches one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-A condition has comparisons and names of facts, joined by `&&`, `||`, `!` and parentheses:
+A condition combines properties with `&&`, `||`, `!` and parentheses:
   bytes, offset, reads, writes             numbers, compared with == != < <= > >=
-  space, order, scope, access, function    words, compared with == and !=
+  space, order, scope, access, function    texts, compared with == and !=
   guarded, memory, atomic, volatile, barrier, fence, control, call, side_effects, known
+A property of a memory access holds for an instruction if it holds for one of its accesses.
 
 Examples:
   ptxkit grep 'ld.global*' --where 'bytes>=8 && !guarded' kernel.ptx
   ptxkit grep '*' --where 'atomic && space==shared' --json build/
 
-Exit status: 0 something was found, 1 nothing, 2 the command line is wrong or a file cannot be read.")]
+Exit status: 0 there are matches, 1 there are none, 2 usage error or a file cannot be read.")]
 pub(crate) struct Args {
-    /// What the mnemonic looks like
+    /// Pattern for the mnemonic
     pattern: String,
     #[command(flatten)]
     files: Files,
-    /// What must be so
+    /// Condition that the instruction must satisfy
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// One JSON object for each instruction
+    /// Write one JSON object per instruction
     #[arg(long)]
     json: bool,
 }
@@ -83,10 +84,11 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 }
 
 fn search(pattern: &str, condition: Option<&Condition>, file: &str, module: &Module) -> Vec<Hit> {
-    // Every mnemonic is matched once.
+    // A mnemonic is matched once, however often it occurs.
+    let pattern = WildMatch::new(pattern);
     let ids = module.signatures().ids();
     let matching: Vec<bool> = ids
-        .map(|id| glob::matches(pattern, module.signature(id).text()))
+        .map(|id| pattern.matches(module.signature(id).text()))
         .collect();
     let mut hits = Vec::new();
     if !matching.contains(&true) {

@@ -1,4 +1,4 @@
-//! Counting what a module is made of.
+//! Counts the contents of a module.
 
 use std::collections::BTreeMap;
 
@@ -65,9 +65,9 @@ pub(super) struct Memory {
 
 #[derive(Serialize, Default)]
 pub(super) struct Registers {
-    /// As many as the declarations make.
+    /// The number of declared registers.
     pub(super) declared: u64,
-    /// As many as some statement mentions.
+    /// The number of registers that a statement uses.
     pub(super) used: u64,
 }
 
@@ -284,8 +284,8 @@ fn in_address(pool: &OperandPool, operand: Operand, mark: &mut impl FnMut(RegId)
     }
 }
 
-/// How many elements a declared name stands for: its range times its dimensions. An open dimension
-/// has as many as its initialiser.
+/// The number of elements of a declared name: its range times its dimensions. A dimension without a size is that of the
+/// initializer.
 fn elements(declarator: &Declarator, pool: &OperandPool) -> u64 {
     let range = value(declarator.count, pool).unwrap_or(1);
     let mut count = range;

@@ -1,4 +1,4 @@
-//! What each function is made of: instructions by family, graph, registers alive, memory.
+//! Statistics of each function: instructions by family, control flow, live registers, memory.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ const FAMILIES: [&str; 19] = [
     "miscellaneous",
 ];
 
-/// Of an instruction: `unknown` where the table does not know it.
+/// The family of an instruction; `unknown` if it is not in the tables.
 fn family(facts: &Facts<'_>) -> &'static str {
     let part = facts
         .section()
@@ -66,7 +66,7 @@ pub(super) struct Pressure {
     pub(super) by_class: BTreeMap<String, u32>,
 }
 
-/// How many accesses of one kind there are.
+/// The number of accesses of one kind.
 #[derive(Serialize)]
 pub(super) struct Accesses {
     pub(super) space: &'static str,

@@ -1,4 +1,4 @@
-//! Statistics for people: one fact a line, aligned.
+//! Statistics as text: one number per line, aligned.
 
 use std::io::{self, Write};
 
@@ -83,12 +83,9 @@ fn function(out: &mut impl Write, of: &OfFunction) -> io::Result<()> {
         ("instructions", of.instructions),
         ("blocks", of.blocks),
         ("loops", of.loops),
-        ("depth of loops", of.loop_depth.into()),
+        ("loop depth", of.loop_depth.into()),
         ("barriers", of.barriers),
-        (
-            "registers of 32 bits alive",
-            of.pressure.max_b32_units.into(),
-        ),
+        ("live 32-bit registers", of.pressure.max_b32_units.into()),
     ];
     rows(out, "    ", facts.into_iter())?;
     let mut families: Vec<_> = of.families.iter().map(|(&k, &v)| (k, v)).collect();

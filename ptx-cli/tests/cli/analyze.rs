@@ -1,0 +1,108 @@
+//! `analyze`, `cfg`, `callgraph` and `grep`.
+
+use serde_json::Value;
+
+use crate::support::{Folder, GOOD, expect, objects, ptx};
+
+/// Two registers of one name, a loop, a guarded write, a dead block, and a call.
+const FLOW: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.func g()\n{\n call g;\n ret;\n}\n.entry k()\n{\n\
+    .reg .b32 %r<4>;\n.reg .pred %p;\n mov.b32 %r1, 0;\nL:\n add.s32 %r1, %r1, 1;\n @%p mov.b32 %r2, %r1;\n\
+    { .reg .b32 %r2; mov.b32 %r2, 5; }\n setp.lt.s32 %p, %r1, 9;\n @!%p bra L;\n ret;\n bra L;\n}\n";
+
+#[test]
+fn functions_are_analysed() {
+    let folder = Folder::new("analyze");
+    let file = folder.file("a.ptx", FLOW);
+    let run = ptx(&["analyze", "--json", "--insts", &file]);
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let found = objects(&run.out);
+    let kernel = &found[0]["functions"][1];
+    assert_eq!((&kernel["name"], &kernel["line"]), (&"k".into(), &9.into()));
+    let blocks = kernel["blocks"].as_array().unwrap();
+    assert_eq!(blocks.len(), 4);
+    let body = serde_json::json!({
+        "id": 1, "label": "L", "first_line": 14, "last_line": 19, "succ": [1, 2], "exits": false,
+        "unknown": false, "reachable": true, "idom": 0, "ipdom": 2, "loop_header": 1, "loop_depth": 1,
+        "uses": ["%r1", "%p"], "kills": ["%r1", "%r2#2", "%p"], "defs": ["%r1", "%r2", "%r2#2", "%p"],
+        "returned": [], "live_in": ["%p", "%r1"], "live_out": ["%p", "%r1"],
+    });
+    assert_eq!(blocks[1], body);
+    assert_eq!(
+        (&blocks[2]["exits"], &blocks[2]["ipdom"]),
+        (&true.into(), &Value::Null)
+    );
+    assert_eq!(
+        (&blocks[3]["reachable"], &blocks[3]["idom"]),
+        (&false.into(), &Value::Null)
+    );
+    assert_eq!(blocks[3]["live_in"], serde_json::json!(["%p", "%r1"]));
+    let guarded = serde_json::json!({
+        "line": 16, "block": 1, "mnemonic": "mov.b32", "guard": "%p", "reads": ["%p", "%r1"], "writes": [],
+        "cond_writes": ["%r2"], "memory": [], "side_effects": false, "known": true,
+    });
+    assert_eq!(kernel["insts"][2], guarded);
+    assert_eq!(kernel["pressure"]["max_b32_units"], 2);
+    assert!(
+        ptx(&["analyze", &file])
+            .out
+            .contains("k: 4 blocks, 1 loop, loop depth 1,")
+    );
+}
+
+#[test]
+fn graphs_in_all_formats() {
+    let folder = Folder::new("graphs");
+    let file = folder.file("a.ptx", FLOW);
+    for (format, wanted) in [
+        ("dot", "b1 -> b1 [label=\"!%p\"]"),
+        ("mermaid", "b1 -->|\"!%p\"| b1"),
+        (
+            "json",
+            "{\"from\":1,\"to\":1,\"kind\":\"jump\",\"guard\":\"!%p\"}",
+        ),
+        ("svg", ">!%p</text>"),
+        ("svg", ">@!%p bra L;</text>"),
+    ] {
+        let run = ptx(&["cfg", "--format", format, "--function", "k", &file]);
+        assert_eq!((run.status, run.err.as_str()), (0, ""));
+        assert!(run.out.contains(wanted), "{}", run.out);
+        let again = ptx(&["cfg", "--format", format, "--function", "k", &file]);
+        assert_eq!(run.out, again.out, "same input, same bytes");
+    }
+    assert_eq!(ptx(&["cfg", "--function", "nobody", &file]).status, 2);
+    assert_eq!(ptx(&["cfg", "--format", "svg", &file]).status, 2);
+    let run = ptx(&["callgraph", "--format", "json", &file]);
+    let node = &objects(&run.out)[0]["functions"][0];
+    assert_eq!(
+        (&node["calls"], &node["recursive"]),
+        (&serde_json::json!(["g"]), &true.into())
+    );
+}
+
+#[test]
+fn grep() {
+    let folder = Folder::new("grep");
+    let file = folder.file("a.ptx", GOOD);
+    let run = ptx(&[
+        "grep",
+        "ld.*",
+        "--where",
+        "bytes>=4 && space==global && !guarded",
+        &file,
+    ]);
+    expect(
+        &run,
+        0,
+        &format!("{file}:13: ld.global.u32 %r1, [%rd1];\n"),
+        "",
+    );
+    expect(
+        &ptx(&["grep", "ld.*", "--where", "atomic", &file]),
+        1,
+        "",
+        "",
+    );
+    assert_eq!(ptx(&["grep", "ld.*", "--where", "bytes", &file]).status, 2);
+    let run = ptx(&["grep", "st*", "--json", &file]);
+    assert_eq!(objects(&run.out)[0]["line"], 16);
+}

@@ -1,0 +1,170 @@
+//! `check`: formats, columns, options.
+
+use crate::support::{BAD, Folder, GOOD, expect, objects, ptx, with_input};
+
+#[test]
+fn a_valid_file_has_no_output() {
+    let folder = Folder::new("good");
+    let file = folder.file("a.ptx", GOOD);
+    for format in ["human", "short", "json"] {
+        expect(&ptx(&["check", "--format", format, &file]), 0, "", "");
+    }
+}
+
+#[test]
+fn an_error_is_shown_with_its_source_line() {
+    let run = with_input(&["check", "-"], BAD.as_bytes());
+    assert_eq!(run.status, 1);
+    assert_eq!(run.err, "1 error in 1 of 1 file\n");
+    let start = "error[PTX0104]: `bogus` is no instruction of PTX\n --> <stdin>:6:5\n  |\n\
+        6 |     bogus.u32 1;\n  |     ^^^^^\n";
+    assert!(run.out.starts_with(start), "{}", run.out);
+    assert!(run.out.ends_with("\n\n"), "{}", run.out);
+}
+
+#[test]
+fn colors_are_used_on_demand() {
+    let colored = with_input(&["check", "--color", "always", "-"], BAD.as_bytes());
+    assert!(colored.out.contains("\u{1b}["));
+    for when in ["auto", "never"] {
+        let plain = with_input(&["check", "--color", when, "-"], BAD.as_bytes());
+        assert!(!plain.out.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn an_error_in_short_format() {
+    let run = with_input(&["check", "--format", "short", "-"], BAD.as_bytes());
+    let line = "<stdin>:6:5: error[PTX0104]: `bogus` is no instruction of PTX\n";
+    expect(&run, 1, line, "");
+}
+
+#[test]
+fn an_error_as_json() {
+    let run = with_input(&["check", "--format", "json", "-"], BAD.as_bytes());
+    assert_eq!((run.status, run.err.as_str()), (1, ""));
+    let found = objects(&run.out);
+    assert_eq!(found.len(), 1);
+    let found = &found[0];
+    assert_eq!(found["schema"], 1);
+    assert_eq!(found["file"], "<stdin>");
+    assert_eq!(found["code"], "PTX0104");
+    assert_eq!(found["severity"], "error");
+    assert_eq!(found["message"], "`bogus` is no instruction of PTX");
+    let start = BAD.find("bogus").unwrap();
+    let span = serde_json::json!({
+        "start": start, "end": start + 5,
+        "line": 6, "column": 5, "end_line": 6, "end_column": 10,
+    });
+    assert_eq!(found["span"], span);
+    assert!(found["labels"].is_array());
+    assert!(found.get("help").is_some());
+}
+
+#[test]
+fn labels_are_in_json() {
+    let twice = GOOD.replace("again:", ".reg .b32 %a;\n.reg .b32 %a;");
+    let run = with_input(&["check", "--format", "json", "-"], twice.as_bytes());
+    let found = objects(&run.out);
+    assert_eq!(found.len(), 1, "{}", run.out);
+    let label = &found[0]["labels"][0];
+    assert!(label["message"].is_string());
+    assert_eq!(label["span"]["line"].as_u64(), Some(14), "{}", run.out);
+    assert_eq!(found[0]["span"]["line"].as_u64(), Some(15), "{}", run.out);
+}
+
+#[test]
+fn errors_can_be_limited() {
+    let bad = BAD.replace("ret;", "bogus;\n    bogus;\n    ret;");
+    let check = |most: &str| {
+        let arguments = ["check", "--format", "short", "--max-errors", most, "-"];
+        with_input(&arguments, bad.as_bytes())
+    };
+    for (most, shown, note) in [
+        ("0", 0, "<stdin>: 3 more errors not shown\n"),
+        ("2", 2, "<stdin>: 1 more error not shown\n"),
+        ("3", 3, ""),
+        ("99", 3, ""),
+    ] {
+        let run = check(most);
+        assert_eq!(run.out.lines().count(), shown);
+        assert_eq!(run.err, note);
+        assert_eq!(run.status, 1);
+    }
+}
+
+#[test]
+fn warnings_do_not_fail_unless_denied() {
+    let newer = GOOD.replace("8.0", "9.3");
+    let run = with_input(&["check", "--format", "short", "-"], newer.as_bytes());
+    assert!(run.out.contains("<stdin>:1:1") || run.out.contains("<stdin>:1:10"));
+    assert!(run.out.contains(": warning[PTX0305]: "), "{}", run.out);
+    assert_eq!(run.status, 0);
+    let run = with_input(&["check", "--deny-warnings", "-"], newer.as_bytes());
+    assert_eq!(run.err, "1 warning in 1 of 1 file\n");
+    assert_eq!(run.status, 1);
+}
+
+#[test]
+fn columns_count_bytes_of_invalid_utf8() {
+    let source = BAD.replace("    bogus", "/* \u{e4}\u{fffd} */ bogus");
+    let source = source.replace('\u{fffd}', "@");
+    let bytes: Vec<u8> = source
+        .bytes()
+        .map(|b| if b == b'@' { 0xff } else { b })
+        .collect();
+    let run = with_input(&["check", "-"], &bytes);
+    assert!(run.out.contains("<stdin>:6:11\n"), "{}", run.out);
+    let lines: Vec<_> = run.out.lines().collect();
+    assert_eq!(lines[3], "6 | /* ä\u{fffd} */ bogus.u32 1;");
+    assert_eq!(lines[4], "  |          ^^^^^");
+}
+
+#[test]
+fn long_lines_are_cut() {
+    let filler = "ret; ".repeat(40_000);
+    let source = BAD.replace("    bogus", &format!("{filler}bogus"));
+    let source = source.replace("1;", &format!("1; {filler}"));
+    let run = with_input(&["check", "-"], source.as_bytes());
+    assert!(run.out.len() < 1000, "{} bytes", run.out.len());
+    assert!(run.out.contains("<stdin>:6:200001\n"), "{}", run.out);
+    assert!(run.out.contains("ret; bogus.u32 1; ret;"), "{}", run.out);
+}
+
+#[test]
+fn a_violated_rule_is_named() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.const .u32 c;\n.entry k() {\n.reg .u32 %a;\n\
+        ld.volatile.const.u32 %a, [c];\nret; }\n";
+    let run = with_input(&["check", "--format", "short", "-"], text.as_bytes());
+    let said = "violates: not allowed: .ss is one of .const";
+    assert!(run.out.contains(said), "{}", run.out);
+}
+
+#[test]
+fn warnings_can_be_allowed_denied_and_enabled() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k() {\n.reg .b32 %a;\nadd.sat.sat.s32 %a, %a, 1;\nL:\nret; }\n";
+    let check = |args: &[&str]| {
+        let mut all = vec!["check", "--format", "short", "-"];
+        all.extend(args);
+        let run = with_input(&all, text.as_bytes());
+        (run.status, run.out)
+    };
+    let (status, out) = check(&[]);
+    assert_eq!(
+        (status, out.matches("warning[PTX0516]").count()),
+        (0, 1),
+        "{out}"
+    );
+    let (status, out) = check(&["--allow", "ignored-modifier"]);
+    assert_eq!((status, out.as_str()), (0, ""));
+    let (status, out) = check(&["--deny", "PTX0516"]);
+    assert_eq!(
+        (status, out.matches("error[PTX0516]").count()),
+        (1, 1),
+        "{out}"
+    );
+    let (status, out) = check(&["--warn", "unused"]);
+    assert_eq!((status, out.matches("PTX0702").count()), (0, 1), "{out}");
+    let (status, _) = check(&["--warn", "nonsense"]);
+    assert_eq!(status, 2);
+}

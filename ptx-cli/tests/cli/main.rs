@@ -1,0 +1,14 @@
+//! Runs the program and checks its output and exit status.
+
+mod analyze;
+mod check;
+mod clean;
+mod explain;
+mod fmt;
+mod instrument;
+mod parse;
+mod program;
+mod requires;
+mod rewrite;
+mod stats;
+mod support;

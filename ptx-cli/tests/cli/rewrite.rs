@@ -1,0 +1,55 @@
+//! `rename`, `strip`, `minify`, `renumber` and `flatten`.
+
+use crate::support::{BAD, GOOD, ptx, with_input};
+
+#[test]
+fn renaming_and_text_rewriting() {
+    let run = with_input(&["rename", "k=kernel", "%r=%x", "-"], GOOD.as_bytes());
+    assert_eq!((run.status, run.err.as_str()), (0, ""));
+    let wanted = GOOD
+        .replace(".entry k", ".entry kernel")
+        .replace("%r<", "%x<")
+        .replace("%r1", "%x1")
+        .replace("%r2", "%x2");
+    assert_eq!(run.out, wanted);
+    for (words, status, said) in [
+        (&["%r=%rd"][..], 1, "line 13"),
+        (&["tile=%tid"], 1, "no name that can be declared"),
+        (&["none=some"], 1, "no name `none`"),
+        (&["--function", "none", "p=q"], 1, "no name `none`"),
+        (&["tile"], 2, "expected OLD=NEW, found `tile`"),
+        (&[], 2, "nothing to rename"),
+    ] {
+        let arguments = [&["rename"], words, &["-"]].concat();
+        let run = with_input(&arguments, GOOD.as_bytes());
+        assert_eq!((run.status, run.out.as_str()), (status, ""), "{words:?}");
+        assert!(run.err.contains(said), "{words:?}: {}", run.err);
+    }
+
+    let run = with_input(&["strip", "-"], GOOD.as_bytes());
+    let wanted = GOOD.replace("// doubles its parameter\n", "");
+    assert_eq!((run.status, run.out, run.err.as_str()), (0, wanted, ""));
+
+    let run = with_input(&["minify", "-"], GOOD.as_bytes());
+    let small = ".version 8.0 .target sm_90 .address_size 64 .visible.entry k(.param.u64 c){.reg.b32 a<2>;.reg.b64 b<1>;\
+        .shared.align 4 .f32 aa[4][0x8];ld.param.u64 b0,[c];ld.global.u32 a0,[b0];d:add.s32 a1,a0,a0;st.global.u32[b0],a1;ret;}";
+    assert_eq!((run.status, run.out.as_str()), (0, small));
+    let sizes = format!("{} bytes became {} ", GOOD.len(), small.len());
+    assert!(
+        run.err.starts_with(&format!("<stdin>: {sizes}")),
+        "{}",
+        run.err
+    );
+
+    let run = with_input(&["renumber", "-"], GOOD.as_bytes());
+    assert!(run.out.contains(".reg .b32 %r<2>;\n"), "{}", run.out);
+    assert!(run.out.contains("add.s32 %r1, %r0, %r0;\n"), "{}", run.out);
+
+    let run = with_input(&["flatten", "-"], GOOD.as_bytes());
+    assert_eq!((run.status, run.out.as_str()), (0, GOOD));
+    for command in ["strip", "minify", "renumber", "flatten"] {
+        let run = with_input(&[command, "-"], BAD.as_bytes());
+        assert_eq!((run.status, run.out.as_str()), (1, ""), "{command}");
+        assert_eq!(ptx(&[command]).status, 2);
+    }
+}

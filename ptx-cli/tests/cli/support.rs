@@ -1,0 +1,85 @@
+//! Runs the program.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// A module without mistakes that is not in the canonical style.
+pub(crate) const GOOD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\n\
+    // doubles its parameter\n.visible .entry k(.param .u64 p)\n{\n   .reg .b32 %r<4>;\n   .reg .b64 %rd<3>;\n\
+    \x20  .shared .align 4 .f32 tile[4][0x8];\n\n   ld.param.u64 %rd1, [p];\n   ld.global.u32 %r1, [%rd1];\n\
+    again:\n   add.s32 %r2, %r1, %r1;\n   st.global.u32 [%rd1], %r2;\n   ret;\n}\n";
+
+/// A module with one mistake, in line 6.
+pub(crate) const BAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n    bogus.u32 1;\n    ret;\n}\n";
+
+/// A folder of its own for a test, empty at first.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(test: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+/// What a run of the program gave.
+pub(crate) struct Run {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+pub(crate) fn command<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ptxkit"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+pub(crate) fn ptx<S: AsRef<OsStr>>(arguments: &[S]) -> Run {
+    with_input(arguments, b"")
+}
+
+pub(crate) fn with_input<S: AsRef<OsStr>>(arguments: &[S], input: &[u8]) -> Run {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The program may end without reading.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let output = child.wait_with_output().unwrap();
+    Run {
+        status: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Asserts all three parts of a run.
+#[track_caller]
+pub(crate) fn expect(run: &Run, status: i32, out: &str, err: &str) {
+    assert_eq!(run.out, out, "standard output");
+    assert_eq!(run.err, err, "standard error");
+    assert_eq!(run.status, status, "exit status");
+}
+
+/// The JSON objects in an output, one per line.
+pub(crate) fn objects(text: &str) -> Vec<Value> {
+    let lines = text.lines();
+    lines.filter_map(|l| serde_json::from_str(l).ok()).collect()
+}

@@ -1,0 +1,128 @@
+//! The list of clean-ups.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::FromStr;
+
+use ptx_ir::edit::Editor;
+use ptx_ir::{Module, StmtId};
+
+use super::function_view::View;
+use super::rewrite::Step;
+use super::{Options, Report, const_fold, copy_prop, dce, infer_spaces, unreachable};
+
+/// A clean-up: a constant in its file.
+pub(super) struct Definition {
+    /// A short name, which is also that of its option.
+    pub(super) name: &'static str,
+    /// What compiler engineers call it.
+    pub(super) term: &'static str,
+    /// What it does, in one sentence.
+    pub(super) summary: &'static str,
+    /// Finds the changes in a function.
+    pub(super) plan: fn(&View<'_>) -> Vec<Step>,
+    /// Removes what the changes made unused; returns the statements and the reasons.
+    pub(super) finish: fn(&mut Editor<'_>) -> Vec<(StmtId, &'static str)>,
+}
+
+/// For clean-ups whose plan is complete.
+pub(super) fn no_finish(_: &mut Editor<'_>) -> Vec<(StmtId, &'static str)> {
+    Vec::new()
+}
+
+/// One line for each clean-up, in the order in which one helps the next: variant and definition.
+macro_rules! passes {
+    ($($(#[$doc:meta])* $variant:ident = $definition:path;)*) => {
+        /// A kind of clean-up.
+        #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Pass {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl Pass {
+            /// All of them, in the order in which one helps the next.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            pub(super) const fn definition(self) -> &'static Definition {
+                match self {
+                    $(Self::$variant => &$definition,)*
+                }
+            }
+        }
+    };
+}
+
+passes! {
+    /// Address-space inference: accesses through generic addresses name their state space.
+    Spaces = infer_spaces::DEFINITION;
+    /// Copy propagation: instructions read the source of a copy.
+    Copies = copy_prop::DEFINITION;
+    /// Constant folding: what always computes the same value becomes that value.
+    Fold = const_fold::DEFINITION;
+    /// Unreachable-code elimination: instructions that control never reaches are removed, and unreferenced labels.
+    Unreachable = unreachable::DEFINITION;
+    /// Dead-code elimination: instructions whose results are never read are removed.
+    Dead = dce::DEFINITION;
+}
+
+impl Pass {
+    /// A short name, such as `dead`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.definition().name
+    }
+
+    /// The standard term, such as `dead-code elimination`.
+    #[must_use]
+    pub const fn term(self) -> &'static str {
+        self.definition().term
+    }
+
+    /// What it does, in one sentence without a full stop.
+    #[must_use]
+    pub const fn summary(self) -> &'static str {
+        self.definition().summary
+    }
+
+    /// Makes this clean-up once in all functions of a module.
+    ///
+    /// ```
+    /// use ptx_transform::clean::Pass;
+    /// let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 r; mov.b32 r, 1; ret; }\n";
+    /// let mut module = ptx_parse::parse_str(text).module;
+    /// assert_eq!(Pass::Dead.run(&mut module).changes.len(), 1);
+    /// ```
+    pub fn run(self, module: &mut Module) -> Report {
+        let mut options = Options::new([self]);
+        options.max_rounds = 1;
+        super::clean(module, &options)
+    }
+}
+
+impl fmt::Display for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Pass {
+    type Err = UnknownPass;
+
+    fn from_str(name: &str) -> Result<Self, UnknownPass> {
+        let mut all = Self::ALL.iter().copied();
+        all.find(|pass| pass.name() == name).ok_or(UnknownPass)
+    }
+}
+
+/// A text is not the [name](Pass::name) of a clean-up.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct UnknownPass;
+
+impl fmt::Display for UnknownPass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown clean-up")
+    }
+}
+
+impl core::error::Error for UnknownPass {}
