@@ -35,13 +35,13 @@ const FIRST: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const OTHER: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$";
 
 impl<'t> Short<'t> {
-    /// Begins with `a` and skips two sets of names.
+    /// Starts at `a` and skips two sets of names.
     pub(crate) fn with(taken: &'t Taken, own: &'t Taken) -> Self {
         let taken = [taken, own];
         Self { taken, next: 0 }
     }
 
-    /// Begins with `aa`.
+    /// Starts at `aa`.
     pub(crate) fn of_two(taken: &'t Taken) -> Self {
         let next = FIRST.len();
         let taken = [taken; 2];

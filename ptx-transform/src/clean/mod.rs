@@ -62,7 +62,7 @@ use rewrite::{Rewriter, Step};
 pub struct Options {
     /// The clean-ups of each round, in this order.
     pub passes: Vec<Pass>,
-    /// The largest number of rounds. By default so large that the clean-ups are repeated until nothing changes.
+    /// The largest number of rounds. By default, it is never reached: the clean-ups are repeated until nothing changes.
     pub max_rounds: u32,
 }
 

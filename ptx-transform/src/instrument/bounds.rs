@@ -159,10 +159,10 @@ impl Bounds {
             None | Some(Operand::Small(1)) => return Ok(outside),
             Some(size) => probe.widened(size)?,
         };
-        let room = Operand::Reg(probe.register(ScalarType::B64)?);
-        probe.emit(mnemonics::SUBTRACT, &[room, length, distance])?;
+        let remaining = Operand::Reg(probe.register(ScalarType::B64)?);
+        probe.emit(mnemonics::SUBTRACT, &[remaining, length, distance])?;
         let outside_too = Operand::Reg(outside);
-        probe.emit(mnemonics::LESS_OR, &[outside_too, room, size, outside_too])?;
+        probe.emit(mnemonics::LESS_OR, &[outside_too, remaining, size, outside_too])?;
         Ok(outside)
     }
 }

@@ -145,7 +145,7 @@ fn variables(a: SharedDecl<'_>, b: SharedDecl<'_>) -> Option<(Severity, String)>
     let (x, y) = (Variable::of(a.0, a.1)?, Variable::of(b.0, b.1)?);
     if x.space.base() != y.space.base() {
         let (x, y) = (x.space.text(), y.space.text());
-        let how = format!("stands in `{y}` here, and in `{x}` in another module");
+        let how = format!("is in `{y}` here, and in `{x}` in another module");
         return Some((Severity::Error, how));
     }
     let common = Role::Defined(Linkage::Common);

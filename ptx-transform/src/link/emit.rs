@@ -195,18 +195,18 @@ impl<'m> LinkEmitter<'m, '_> {
         let Some(&module) = self.modules.get(input) else {
             return;
         };
-        let blank = |span: Span| {
+        let is_space = |span: Span| {
             let text = span.of(module.source());
             text.iter().all(u8::is_ascii_whitespace)
         };
         let before = Span::new(chunk.own, chunk.span.start);
-        let behind = Span::new(chunk.span.end, chunk.end);
-        let start = if blank(before) {
+        let after = Span::new(chunk.span.end, chunk.end);
+        let start = if is_space(before) {
             chunk.own
         } else {
             chunk.span.start
         };
-        let end = if blank(behind) {
+        let end = if is_space(after) {
             chunk.end
         } else {
             chunk.span.end

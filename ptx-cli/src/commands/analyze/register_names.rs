@@ -1,4 +1,4 @@
-//! What registers are called: as they are written, with `#2` and so on behind further ones of the same name.
+//! The names of registers: as they are written, followed by `#2` and so on for others of the same name.
 
 use std::collections::HashMap;
 

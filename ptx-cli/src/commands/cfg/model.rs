@@ -77,7 +77,7 @@ impl Block {
 }
 
 impl Edge {
-    /// Whether it stands for any transfer of control from a statement that was not recognized.
+    /// Whether it represents any transfer of control from a statement that was not recognized.
     pub(super) fn is_unknown(&self) -> bool {
         self.kind == "unknown"
     }

@@ -16,7 +16,7 @@ pub(super) fn write(
     let attached = syntax.is_empty() || syntax.starts_with(['.', '{']);
     writeln!(out, "{name}{}{syntax}", if attached { "" } else { " " })?;
     let whence = if form.is_undocumented() {
-        "; only the assembler knows it"
+        "; undocumented"
     } else {
         ""
     };

@@ -109,7 +109,7 @@ fn forms(instruction: &'static Instruction, rest: &[Modifier]) -> Vec<Found> {
     let strict = all
         .clone()
         .filter_map(|f| Some((f, Some(f.match_modifiers(rest)?))));
-    let tolerant = all
+    let lenient = all
         .clone()
         .filter_map(|f| Some((f, Some(f.match_lenient(rest)?))));
     let knowing = all.filter(|f| rest.iter().all(|&m| f.accepts(m)));
@@ -124,7 +124,7 @@ fn forms(instruction: &'static Instruction, rest: &[Modifier]) -> Vec<Found> {
         found.retain(|(form, chosen)| has_row(form, chosen));
     }
     if found.is_empty() {
-        found = tolerant.collect();
+        found = lenient.collect();
     }
     if found.is_empty() {
         found = knowing.map(|f| (f, None)).collect();

@@ -200,7 +200,7 @@ fn topological_order(boxes: usize, edges: &[Edge]) -> (Vec<usize>, Vec<bool>) {
     (order, is_reversed)
 }
 
-/// The layer of each box: one below the lowest of its predecessors; where there are none, one above the highest successor.
+/// The layer of each box: one below the lowest of its predecessors; without predecessors, one above the highest successor.
 fn longest_paths(order: &[usize], edges: &[Edge], is_reversed: &[bool]) -> Vec<usize> {
     let mut out = vec![Vec::new(); order.len()];
     let mut has_predecessor = vec![false; order.len()];

@@ -1,6 +1,6 @@
 //! A layered layout of a control-flow graph, after Sugiyama, Tagawa and Toda.
 //!
-//! 1. [`layers`]: edges that close a cycle in a depth-first search are turned round; every box is in the layer below the
+//! 1. [`layers`]: edges that close a cycle in a depth-first search are reversed; every box is in the layer below the
 //!    lowest of its predecessors (longest path). An edge that passes layers gets a *bend* in each of them; edges to the same
 //!    target share their bends.
 //! 2. [`order`]: a fixed number of barycentre sweeps reduces crossings.

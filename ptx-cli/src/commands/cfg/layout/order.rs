@@ -5,14 +5,14 @@ use super::layers::Layered;
 /// The number of barycentre sweeps; each goes once down or once up.
 const SWEEPS: usize = 24;
 /// Sweeping stops after this many sweeps without improvement.
-const PATIENCE: usize = 6;
+const MAX_STALE_SWEEPS: usize = 6;
 
 /// Orders the vertices of each layer so that few arcs cross.
 pub(super) fn reduce_crossings(graph: &mut Layered) {
     let mut best = (crossings(graph), graph.layers.clone());
     let mut without_improvement = 0;
     for sweep in 0..SWEEPS {
-        if best.0 == 0 || without_improvement == PATIENCE {
+        if best.0 == 0 || without_improvement == MAX_STALE_SWEEPS {
             break;
         }
         sort_by_barycentre(graph, Direction::of_sweep(sweep));
