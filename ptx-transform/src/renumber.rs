@@ -146,3 +146,20 @@ fn ambiguous(
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_of_ranges_are_found_among_names() {
+        let mut names = NumberedNames::default();
+        for name in ["%r10", "%r2x", "abc7", "f"] {
+            names.add(name.as_bytes());
+        }
+        let found = ["%r", "%r1", "abc"];
+        let missing = ["%r10", "%r2", "%r0", "%", "ab", "abc70", "f", ""];
+        assert!(found.iter().all(|r| names.has_member(r.as_bytes())));
+        assert!(missing.iter().all(|r| !names.has_member(r.as_bytes())));
+    }
+}
