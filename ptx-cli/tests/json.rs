@@ -76,7 +76,9 @@ fn every_key_is_described() {
         for line in String::from_utf8(output.stdout).unwrap().lines() {
             let object: Value = serde_json::from_str(line).unwrap();
             let version = object["schema"].as_u64().unwrap();
-            assert!(DOCUMENT.contains(&format!("the number of this description: **{version}**")));
+            assert!(DOCUMENT.contains(&format!(
+                "the version of this format, currently **{version}**"
+            )));
             keys(&object, &mut found);
         }
         assert!(found.len() > 3, "{command:?} says {found:?}");

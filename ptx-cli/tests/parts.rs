@@ -78,7 +78,7 @@ fn what_is_wrong_is_said() {
     let expected = "\
 b.ptx:5:16: error[PTX1001]: `f` is defined in two modules
 a.ptx:4:16: note: defined first here
-  help: make one of them `.weak`, or take `.visible` away if `f` is not meant to be shared
+  help: make one of them `.weak`, or remove `.visible` if `f` is private
 not linked
 ";
     assert_eq!((status, out.as_str(), err.as_str()), (1, "", expected));

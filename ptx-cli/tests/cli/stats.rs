@@ -59,7 +59,7 @@ fn statistics() {
     assert!(run.out.contains("    .b32  2 used of 4\n"), "{}", run.out);
     assert!(
         run.out
-            .contains("  kernel k:\n    instructions                5\n"),
+            .contains("  kernel k:\n    instructions           5\n"),
         "{}",
         run.out
     );

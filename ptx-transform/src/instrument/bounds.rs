@@ -162,7 +162,10 @@ impl Bounds {
         let remaining = Operand::Reg(probe.register(ScalarType::B64)?);
         probe.emit(mnemonics::SUBTRACT, &[remaining, length, distance])?;
         let outside_too = Operand::Reg(outside);
-        probe.emit(mnemonics::LESS_OR, &[outside_too, remaining, size, outside_too])?;
+        probe.emit(
+            mnemonics::LESS_OR,
+            &[outside_too, remaining, size, outside_too],
+        )?;
         Ok(outside)
     }
 }
