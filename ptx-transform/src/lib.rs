@@ -1,7 +1,7 @@
 //! Rewrites whole NVIDIA PTX modules.
 //!
 //! There are two kinds of functions. Those that rewrite names, comments and other text return the new text as a [`Rewritten`],
-//! with an [`OffsetMap`](ptx_edit::OffsetMap) from the old text; all other bytes are unchanged. Those that rewrite
+//! with an [`OffsetMap`](ptx_ir::OffsetMap) from the old text; all other bytes are unchanged. Those that rewrite
 //! instructions, in [`clean`] and [`instrument`], edit the module in place; print it with [`ptx_print::verbatim`].
 #![no_std]
 #![forbid(unsafe_code)]

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use ptx_ir::edit::Editor;
+use ptx_edit::Editor;
 use ptx_ir::{Module, StmtId};
 
 use super::function_view::View;

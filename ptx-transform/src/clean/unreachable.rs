@@ -6,7 +6,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::edit::Editor;
+use ptx_edit::Editor;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::Directive;
 

@@ -551,6 +551,8 @@ fn names_of(
 mod tests {
     use serde_json::Value;
 
+    use ptx_edit::EditModule as _;
+
     use super::*;
 
     #[test]

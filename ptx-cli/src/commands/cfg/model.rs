@@ -172,6 +172,8 @@ fn guard(module: &Module, facts: FunctionFacts<'_>, block: &BasicBlock) -> Optio
 mod tests {
     use ptx_ir::facts::ModuleFacts;
 
+    use ptx_edit::EditModule as _;
+
     use super::*;
 
     #[test]
