@@ -1,7 +1,7 @@
 //! A compiler of arithmetic: `(a - b) * -a / 3 + 0.5` becomes a kernel that computes it for every element of arrays.
 //! `cargo run -p ptx-examples --bin expression -- 'a * a + b'`
 
-use ptx_build::{FunctionBuilder, ModuleBuilder, Operand, Reg, at, lane};
+use ptx_build::{FunctionBuilder, ModuleBuilder, OperandExpr, Reg, at, lane};
 use ptx_ir::Linkage;
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, Target};
 
@@ -17,18 +17,18 @@ fn binds(operator: char) -> u8 {
 }
 
 /// Emits the last operator for the last values.
-fn reduce(k: &mut FunctionBuilder<'_>, operator: char, values: &mut Vec<Operand>) -> Result<()> {
+fn reduce(k: &mut FunctionBuilder<'_>, operator: char, values: &mut Vec<OperandExpr>) -> Result<()> {
     let b = values.pop().ok_or("a value is missing")?;
     let d = k.reg(T::F32);
     let emitted = if operator == '~' {
-        k.neg().f32(d, b)
+        k.neg().f32((d, b))
     } else {
         let a = values.pop().ok_or("a value is missing")?;
         match operator {
-            '+' => k.add().rn().f32(d, a, b),
-            '-' => k.sub().rn().f32(d, a, b),
-            '*' => k.mul().rn().f32(d, a, b),
-            '/' => k.div().rn().f32(d, a, b),
+            '+' => k.add().rn().f32((d, a, b)),
+            '-' => k.sub().rn().f32((d, a, b)),
+            '*' => k.mul().rn().f32((d, a, b)),
+            '/' => k.div().rn().f32((d, a, b)),
             _ => return Err("a parenthesis is not closed".into()),
         }
     };
@@ -37,8 +37,8 @@ fn reduce(k: &mut FunctionBuilder<'_>, operator: char, values: &mut Vec<Operand>
 }
 
 /// The value of an expression, in a register; `variables` are those of the letters `a`, `b`, …
-fn value(k: &mut FunctionBuilder<'_>, text: &str, variables: &[Reg]) -> Result<Operand> {
-    let (mut values, mut waiting): (Vec<Operand>, Vec<char>) = (Vec::new(), Vec::new());
+fn value(k: &mut FunctionBuilder<'_>, text: &str, variables: &[Reg]) -> Result<OperandExpr> {
+    let (mut values, mut waiting): (Vec<OperandExpr>, Vec<char>) = (Vec::new(), Vec::new());
     let mut rest = text.trim_start();
     // Whether a value comes next, not an operator.
     let mut wants_value = true;
@@ -89,26 +89,26 @@ pub fn kernel(text: &str) -> Result<Kernel> {
     let params = inputs.iter().map(|name| k.param(T::U64, name)).collect::<std::result::Result<Vec<_>, _>>()?;
     let [i, block, size, count] = [(); 4].map(|()| k.reg(T::B32));
     let (to, offset, outside) = (k.reg(T::B64), k.reg(T::B64), k.reg(T::Pred));
-    k.mov().u32(block, lane(SpecialReg::Ctaid, "x"))?;
-    k.mov().u32(size, lane(SpecialReg::Ntid, "x"))?;
-    k.mov().u32(i, lane(SpecialReg::Tid, "x"))?;
-    k.mad().lo().u32(i, block, size, i)?;
-    k.ld().param().u32(count, at(n))?;
-    k.setp().ge().u32(outside, i, count)?;
+    k.mov().u32((block, lane(SpecialReg::Ctaid, "x")))?;
+    k.mov().u32((size, lane(SpecialReg::Ntid, "x")))?;
+    k.mov().u32((i, lane(SpecialReg::Tid, "x")))?;
+    k.mad().lo().u32((i, block, size, i))?;
+    k.ld().param().u32((count, at(n)))?;
+    k.setp().ge().u32((outside, i, count))?;
     k.guard(outside).ret().emit(())?;
-    k.mul().wide().u32(offset, i, 4)?;
+    k.mul().wide().u32((offset, i, 4))?;
     let mut variables = Vec::new();
     for param in params {
         let (from, v) = (k.reg(T::B64), k.reg(T::F32));
-        k.ld().param().u64(from, at(param))?;
-        k.add().s64(from, from, offset)?;
-        k.ld().global().f32(v, at(from))?;
+        k.ld().param().u64((from, at(param)))?;
+        k.add().s64((from, from, offset))?;
+        k.ld().global().f32((v, at(from)))?;
         variables.push(v);
     }
     let result = value(&mut k, text, &variables)?;
-    k.ld().param().u64(to, at(out))?;
-    k.add().s64(to, to, offset)?;
-    k.st().global().f32(at(to), result)?;
+    k.ld().param().u64((to, at(out)))?;
+    k.add().s64((to, to, offset))?;
+    k.st().global().f32((at(to), result))?;
     k.ret().emit(())?;
     k.finish()?;
     let count = COUNT as usize;

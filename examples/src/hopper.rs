@@ -1,7 +1,7 @@
 //! A product of matrices on Hopper: tensor copies (TMA) bring tiles, an mbarrier tells when they are there, a warp group multiplies
 //! them out of shared memory (wgmma). `cargo run -p ptx-examples --bin hopper`
 
-use ptx_build::{Declaration, Error, ModuleBuilder, Operand, at, bracket, lane};
+use ptx_build::{Declaration, BuildError, ModuleBuilder, OperandExpr, at, bracket, lane};
 use ptx_ir::Linkage;
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
@@ -18,7 +18,7 @@ const DESCRIPTOR: u64 = 1 << 62 | (1024 >> 4) << 32 | 1 << 16;
 
 /// `hopper(a, b, c, n, k)`: `c[i][j] = Σ a[i][l] * b[j][l]`; A and B are tensor maps of rows of half precision in tiles of 64 x 64, C
 /// is rows of single precision; each block of 128 threads makes 64 x 64 of it.
-pub fn kernel() -> Result<Kernel, Error> {
+pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm90a);
     let mut k = m.kernel("hopper")?;
     k.linkage(Linkage::Visible);
@@ -34,25 +34,25 @@ pub fn kernel() -> Result<Kernel, Error> {
     let sums = [(); 32].map(|()| k.reg(T::F32));
     let [first, done, more, sum] = [(); 4].map(|()| k.reg(T::Pred));
 
-    for (register, param) in [(rn, n), (rk, depth)] { k.ld().param().u32(register, at(param))?; }
+    for (register, param) in [(rn, n), (rk, depth)] { k.ld().param().u32((register, at(param)))?; }
     for (register, map) in [map_a, map_b].into_iter().zip(maps) {
-        k.mov().u64(register, map)?;
-        k.cvta().param().u64(register, register)?;
+        k.mov().u64((register, map))?;
+        k.cvta().param().u64((register, register))?;
     }
-    k.mov().u32(tid, lane(SpecialReg::Tid, "x"))?;
+    k.mov().u32((tid, lane(SpecialReg::Tid, "x")))?;
     for (register, axis) in [(row, "y"), (column, "x")] {
-        k.mov().u32(register, lane(SpecialReg::Ctaid, axis))?;
-        k.shl().b32(register, register, 6)?;
+        k.mov().u32((register, lane(SpecialReg::Ctaid, axis)))?;
+        k.shl().b32((register, register, 6))?;
     }
-    k.mov().u32(to, tiles)?;
-    k.mov().u32(mbar, barrier)?;
+    k.mov().u32((to, tiles))?;
+    k.mov().u32((mbar, barrier))?;
     k.comment("one arrival, that of the thread which starts the copies");
-    k.setp().eq().u32(first, tid, 0)?;
+    k.setp().eq().u32((first, tid, 0))?;
     k.guard(first).inst("mbarrier.init.shared.b64", (at(mbar), 1))?;
     k.fence().mbarrier_init().release().cluster().emit(())?;
     k.bar().sync().emit(0)?;
-    for sum in sums { k.mov().f32(sum, 0.0f32)?; }
-    for (register, value) in [(depth_now, 0), (phase, 0)] { k.mov().u32(register, value)?; }
+    for sum in sums { k.mov().f32((sum, 0.0f32))?; }
+    for (register, value) in [(depth_now, 0), (phase, 0)] { k.mov().u32((register, value))?; }
 
     let again = k.block()?;
     k.guard(first).inst("mbarrier.arrive.expect_tx.shared.b64", (state, at(mbar), 2 * TILE))?;
@@ -61,48 +61,48 @@ pub fn kernel() -> Result<Kernel, Error> {
         k.guard(first).inst("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", (tile, from, at(mbar)))?;
     }
     let wait = k.block()?;
-    k.mbarrier().try_wait().parity().shared().b64(done, at(mbar), phase)?;
+    k.mbarrier().try_wait().parity().shared().b64((done, at(mbar), phase))?;
     k.guard_not(done).bra().emit(wait)?;
-    k.xor().b32(phase, phase, 1)?;
+    k.xor().b32((phase, phase, 1))?;
     k.comment("the descriptors of both tiles: address / 16, and how they lie");
     for (descriptor, offset) in [(pa, 0), (pb, TILE)] {
-        k.add().s32(x, to, offset)?;
-        k.shr().u32(x, x, 4)?;
-        k.cvt().of_u64().u32(descriptor, x)?;
-        k.or().b64(descriptor, descriptor, DESCRIPTOR)?;
+        k.add().s32((x, to, offset))?;
+        k.shr().u32((x, x, 4))?;
+        k.cvt().of_u64().u32((descriptor, x))?;
+        k.or().b64((descriptor, descriptor, DESCRIPTOR))?;
     }
-    k.setp().eq().u32(sum, 0, 0)?;
+    k.setp().eq().u32((sum, 0, 0))?;
     k.wgmma().fence().sync().aligned().emit(())?;
     for step in 0..4 {
         // Sixteen elements of a row are 32 bytes.
-        let operands: [Operand; 8] = [sums.into(), pa.into(), pb.into(), sum.into(), 1.into(), 1.into(), 0.into(), 0.into()];
+        let operands: [OperandExpr; 8] = [sums.into(), pa.into(), pb.into(), sum.into(), 1.into(), 1.into(), 0.into(), 0.into()];
         k.inst("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16", &operands[..])?;
-        if step < 3 { for p in [pa, pb] { k.add().s64(p, p, 2)?; } }
+        if step < 3 { for p in [pa, pb] { k.add().s64((p, p, 2))?; } }
     }
     k.wgmma().commit_group().sync().aligned().emit(())?;
     k.wgmma().wait_group().sync().aligned().emit(0)?;
     k.comment("all have read the tiles before new ones come");
     k.bar().sync().emit(0)?;
-    k.add().s32(depth_now, depth_now, 64)?;
-    k.setp().lt().u32(more, depth_now, rk)?;
+    k.add().s32((depth_now, depth_now, 64))?;
+    k.setp().lt().u32((more, depth_now, rk))?;
     k.guard(more).bra().emit(again)?;
 
     k.comment("warp w has rows 16w to 16w + 15; a thread has two columns of every eight, in a row and eight below");
-    k.ld().param().u64(pc, at(c))?;
-    k.cvta().to().global().u64(pc, pc)?;
-    k.shr().u32(x, tid, 5)?;
-    k.mad().lo().u32(row, x, 16, row)?;
-    k.bfe().u32(x, tid, 2, 3)?;
-    k.add().s32(row, row, x)?;
-    k.and().b32(y, tid, 3)?;
-    k.mad().lo().u32(column, y, 2, column)?;
-    k.mad().lo().u32(x, row, rn, column)?;
-    k.mad().wide().u32(pc, x, 4, pc)?;
-    k.mul().wide().u32(wide, rn, 32)?;
-    k.add().s64(pc8, pc, wide)?;
+    k.ld().param().u64((pc, at(c)))?;
+    k.cvta().to().global().u64((pc, pc))?;
+    k.shr().u32((x, tid, 5))?;
+    k.mad().lo().u32((row, x, 16, row))?;
+    k.bfe().u32((x, tid, 2, 3))?;
+    k.add().s32((row, row, x))?;
+    k.and().b32((y, tid, 3))?;
+    k.mad().lo().u32((column, y, 2, column))?;
+    k.mad().lo().u32((x, row, rn, column))?;
+    k.mad().wide().u32((pc, x, 4, pc))?;
+    k.mul().wide().u32((wide, rn, 32))?;
+    k.add().s64((pc8, pc, wide))?;
     for (eight, four) in (0..).zip(sums.chunks_exact(4)) {
-        k.st().global().v2().f32(pc + 32 * eight, [four[0], four[1]])?;
-        k.st().global().v2().f32(pc8 + 32 * eight, [four[2], four[3]])?;
+        k.st().global().v2().f32((pc + 32 * eight, [four[0], four[1]]))?;
+        k.st().global().v2().f32((pc8 + 32 * eight, [four[2], four[3]]))?;
     }
     k.ret().emit(())?;
     k.finish()?;

@@ -1,6 +1,6 @@
 //! A kernel that an example makes, with all that is needed to run it.
 
-use ptx_build::{Error, ModuleBuilder};
+use ptx_build::{BuildError, ModuleBuilder};
 
 /// A text with one kernel, how it is launched, and with what.
 #[derive(Clone, PartialEq, Debug)]
@@ -92,7 +92,7 @@ impl Kernel {
         name: &'static str,
         parameters: Vec<Parameter>,
         [grid, block]: [[u32; 3]; 2],
-    ) -> Result<Self, Error> {
+    ) -> Result<Self, BuildError> {
         let text = module.text();
         module.finish()?;
         Ok(Self {

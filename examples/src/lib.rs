@@ -2,6 +2,8 @@
 //! that is needed to run it. The code of the README is tested from here.
 
 pub mod add_parameter;
+#[rustfmt::skip]
+pub mod back_end;
 pub mod checked;
 #[rustfmt::skip]
 pub mod expression;
@@ -13,6 +15,7 @@ pub mod matmul;
 pub mod merged;
 pub mod peephole;
 pub mod rename_range;
+pub mod retry;
 pub mod saxpy;
 pub mod survey;
 

@@ -1,7 +1,7 @@
 //! A product of matrices in tiles: `cp.async` brings the next ones while `mma.sync` multiplies.
 //! `cargo run -p ptx-examples --bin matmul`
 
-use ptx_build::{Declaration, Error, FunctionBuilder, ModuleBuilder, Reg, at, lane};
+use ptx_build::{Declaration, BuildError, FunctionBuilder, ModuleBuilder, Reg, at, lane};
 use ptx_ir::Linkage;
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
@@ -17,18 +17,18 @@ const TILE_B: i64 = 64 * ROW;
 const STAGE: i64 = TILE_B + 32 * ROW;
 
 /// Copies the next tiles, 16 bytes at a time: rows `r` and `r + 32` of A, row `r` of B, to one of the two stages.
-fn copy(k: &mut FunctionBuilder<'_>, to: Reg, from: [Reg; 3], more: Option<Reg>) -> Result<(), Error> {
+fn copy(k: &mut FunctionBuilder<'_>, to: Reg, from: [Reg; 3], more: Option<Reg>) -> Result<(), BuildError> {
     for (pointer, offset) in from.into_iter().zip([0, 32 * ROW, TILE_B]) {
         if let Some(more) = more { k.guard(more); }
         k.cp().async_().cg().shared().global().emit((to + offset, at(pointer), 16))?;
-        k.add().s64(pointer, pointer, 64)?;
+        k.add().s64((pointer, pointer, 64))?;
     }
     k.cp().async_().commit_group().emit(())
 }
 
 /// `matmul(a, b, c, n, k)`: `c[i][j] = Σ a[i][l] * b[j][l]`; A and B by rows of half precision, so B is the second factor transposed;
 /// C by rows of single precision, each a block of 64 x 32.
-pub fn kernel() -> Result<Kernel, Error> {
+pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm80);
     let mut k = m.kernel("matmul")?;
     k.linkage(Linkage::Visible);
@@ -41,70 +41,70 @@ pub fn kernel() -> Result<Kernel, Error> {
     let [pa, pa2, pb, pc, pc8, wide] = [(); 6].map(|()| k.reg(T::B64));
     let sums = [(); 4].map(|()| [(); 4].map(|()| k.reg(T::F32)));
     let more = k.reg(T::Pred);
-    for (register, param) in [(rn, n), (rk, depth)] { k.ld().param().u32(register, at(param))?; }
-    k.mov().u32(tid, lane(SpecialReg::Tid, "x"))?;
+    for (register, param) in [(rn, n), (rk, depth)] { k.ld().param().u32((register, at(param)))?; }
+    k.mov().u32((tid, lane(SpecialReg::Tid, "x")))?;
     for (register, axis, shift) in [(row0, "y", 6), (column0, "x", 5)] {
-        k.mov().u32(register, lane(SpecialReg::Ctaid, axis))?;
-        k.shl().b32(register, register, shift)?;
+        k.mov().u32((register, lane(SpecialReg::Ctaid, axis)))?;
+        k.shl().b32((register, register, shift))?;
     }
     k.comment("what this thread copies: 16 bytes of row r");
-    k.shr().u32(r, tid, 2)?;
-    k.and().b32(part, tid, 3)?;
+    k.shr().u32((r, tid, 2))?;
+    k.and().b32((part, tid, 3))?;
     for (pointer, param, first) in [(pa, a, row0), (pb, b, column0)] {
-        k.ld().param().u64(pointer, at(param))?;
-        k.add().s32(x, first, r)?;
-        k.mul().lo().u32(x, x, rk)?;
-        k.mad().lo().u32(x, part, 8, x)?;
-        k.mad().wide().u32(pointer, x, 2, pointer)?;
+        k.ld().param().u64((pointer, at(param)))?;
+        k.add().s32((x, first, r))?;
+        k.mul().lo().u32((x, x, rk))?;
+        k.mad().lo().u32((x, part, 8, x))?;
+        k.mad().wide().u32((pointer, x, 2, pointer))?;
     }
-    k.mul().wide().u32(wide, rk, 64)?;
-    k.add().s64(pa2, pa, wide)?;
-    k.mov().u32(here, tiles)?;
+    k.mul().wide().u32((wide, rk, 64))?;
+    k.add().s64((pa2, pa, wide))?;
+    k.mov().u32((here, tiles))?;
     k.comment("what this thread multiplies: rows g of its warp, columns 2 * part and the next of every eight");
-    k.and().b32(g, r, 7)?;
-    k.shr().u32(warp, tid, 5)?;
+    k.and().b32((g, r, 7))?;
+    k.shr().u32((warp, tid, 5))?;
     for (d, a, b, c) in [(to, r, ROW, here), (to, part, 16, to), (fb, g, ROW, here), (fb, part, 4, fb), (fa, warp, 16 * ROW, fb)] {
-        k.mad().lo().u32(d, a, b, c)?;
+        k.mad().lo().u32((d, a, b, c))?;
     }
-    for sum in sums.as_flattened() { k.mov().f32(*sum, 0.0f32)?; }
+    for sum in sums.as_flattened() { k.mov().f32((*sum, 0.0f32))?; }
     copy(&mut k, to, [pa, pa2, pb], None)?;
-    k.shr().u32(left, rk, 5)?;
-    k.mov().u32(here, 0)?;
+    k.shr().u32((left, rk, 5))?;
+    k.mov().u32((here, 0))?;
     let again = k.block()?;
     k.comment("the other stage, if anything is left for it");
-    k.setp().gt().u32(more, left, 1)?;
-    k.sub().s32(x, STAGE, here)?;
-    k.add().s32(x, x, to)?;
+    k.setp().gt().u32((more, left, 1))?;
+    k.sub().s32((x, STAGE, here))?;
+    k.add().s32((x, x, to))?;
     copy(&mut k, x, [pa, pa2, pb], Some(more))?;
     k.cp().async_().wait_group().emit(1)?;
     k.bar().sync().emit(0)?;
-    k.add().s32(x, fa, here)?;
-    k.add().s32(y, fb, here)?;
+    k.add().s32((x, fa, here))?;
+    k.add().s32((y, fb, here))?;
     for step in [0, 32] {
         let fa = [0, 8 * ROW, 16, 8 * ROW + 16].map(|at| (k.reg(T::B32), at));
-        for (register, offset) in fa { k.ld().shared().b32(register, x + (step + offset))?; }
+        for (register, offset) in fa { k.ld().shared().b32((register, x + (step + offset)))?; }
         for (column, sum) in (0..).zip(sums) {
             let fb = [0, 16].map(|at| (k.reg(T::B32), TILE_B + 8 * ROW * column + at));
-            for (register, offset) in fb { k.ld().shared().b32(register, y + (step + offset))?; }
+            for (register, offset) in fb { k.ld().shared().b32((register, y + (step + offset)))?; }
             let mma = k.mma().sync().aligned().m16n8k16().row().col().of_f32().of_f16().of_f16().of_f32();
             mma.emit((sum, fa.map(|(r, _)| r), fb.map(|(r, _)| r), sum))?;
         }
     }
     k.bar().sync().emit(0)?;
-    k.sub().s32(here, STAGE, here)?;
-    k.sub().s32(left, left, 1)?;
+    k.sub().s32((here, STAGE, here))?;
+    k.sub().s32((left, left, 1))?;
     k.guard(more).bra().emit(again)?;
-    k.ld().param().u64(pc, at(c))?;
-    k.mad().lo().u32(x, warp, 16, row0)?;
-    k.add().s32(x, x, g)?;
-    k.mad().lo().u32(x, x, rn, column0)?;
-    k.mad().lo().u32(x, part, 2, x)?;
-    k.mad().wide().u32(pc, x, 4, pc)?;
-    k.mul().wide().u32(wide, rn, 32)?;
-    k.add().s64(pc8, pc, wide)?;
+    k.ld().param().u64((pc, at(c)))?;
+    k.mad().lo().u32((x, warp, 16, row0))?;
+    k.add().s32((x, x, g))?;
+    k.mad().lo().u32((x, x, rn, column0))?;
+    k.mad().lo().u32((x, part, 2, x))?;
+    k.mad().wide().u32((pc, x, 4, pc))?;
+    k.mul().wide().u32((wide, rn, 32))?;
+    k.add().s64((pc8, pc, wide))?;
     for (column, [c0, c1, c2, c3]) in (0..).zip(sums) {
-        k.st().global().v2().f32(pc + 32 * column, [c0, c1])?;
-        k.st().global().v2().f32(pc8 + 32 * column, [c2, c3])?;
+        k.st().global().v2().f32((pc + 32 * column, [c0, c1]))?;
+        k.st().global().v2().f32((pc8 + 32 * column, [c2, c3]))?;
     }
     k.ret().emit(())?;
     k.finish()?;

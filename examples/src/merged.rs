@@ -15,7 +15,7 @@ pub const COMPILED: &str =
     include_str!("../../corpus/compiled/llvm/kernels.clang22.O1.sm_86.ptx81.ptx");
 
 /// `elsewhere(i, x)`: `i * (int)x + 1`, with the interface that C has in PTX.
-pub fn function() -> Result<String, ptx_build::Error> {
+pub fn function() -> Result<String, ptx_build::BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm80);
     let mut f = m.func("elsewhere")?;
     f.linkage(Linkage::Visible);
@@ -23,11 +23,11 @@ pub fn function() -> Result<String, ptx_build::Error> {
     let result = f.result(Declaration::new(StateSpace::Param, T::B32, "result"))?;
     let (i, x) = (f.param(T::B32, "i")?, f.param(T::B32, "x")?);
     let (ri, rx, whole) = (f.reg(T::B32), f.reg(T::F32), f.reg(T::B32));
-    f.ld().param().b32(ri, at(i))?;
-    f.ld().param().f32(rx, at(x))?;
-    f.cvt().rzi().of_s32().f32(whole, rx)?;
-    f.mad().lo().s32(ri, ri, whole, 1)?;
-    f.st().param().b32(at(result), ri)?;
+    f.ld().param().b32((ri, at(i)))?;
+    f.ld().param().f32((rx, at(x)))?;
+    f.cvt().rzi().of_s32().f32((whole, rx))?;
+    f.mad().lo().s32((ri, ri, whole, 1))?;
+    f.st().param().b32((at(result), ri))?;
     f.ret().emit(())?;
     f.finish()?;
     let text = m.text();

@@ -1,6 +1,6 @@
 //! `y = a * x + y` from scratch. `cargo run -p ptx-examples --bin saxpy`
 
-use ptx_build::{Error, ModuleBuilder, at, lane};
+use ptx_build::{BuildError, ModuleBuilder, at, lane};
 use ptx_ir::Linkage;
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, Target};
 
@@ -10,7 +10,7 @@ const COUNT: u32 = 1000;
 const THREADS: u32 = 256;
 
 /// `saxpy(n, a, x, y)`: `y[i] = fma(a, x[i], y[i])` for `i < n`, a thread each.
-pub fn kernel() -> Result<Kernel, Error> {
+pub fn kernel() -> Result<Kernel, BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(7, 0), Target::Sm70);
     m.comment("y = a * x + y");
     let mut k = m.kernel("saxpy")?;
@@ -23,25 +23,25 @@ pub fn kernel() -> Result<Kernel, Error> {
     let (outside, end) = (k.reg(T::Pred), k.label());
 
     k.comment("the element of this thread");
-    k.mov().u32(block, lane(SpecialReg::Ctaid, "x"))?;
-    k.mov().u32(size, lane(SpecialReg::Ntid, "x"))?;
-    k.mov().u32(i, lane(SpecialReg::Tid, "x"))?;
-    k.mad().lo().u32(i, block, size, i)?;
-    k.ld().param().u32(count, at(n))?;
-    k.setp().ge().u32(outside, i, count)?;
+    k.mov().u32((block, lane(SpecialReg::Ctaid, "x")))?;
+    k.mov().u32((size, lane(SpecialReg::Ntid, "x")))?;
+    k.mov().u32((i, lane(SpecialReg::Tid, "x")))?;
+    k.mad().lo().u32((i, block, size, i))?;
+    k.ld().param().u32((count, at(n)))?;
+    k.setp().ge().u32((outside, i, count))?;
     k.guard(outside).bra().emit(end)?;
 
-    k.ld().param().f32(fa, at(a))?;
-    k.mul().wide().u32(offset, i, 4)?;
+    k.ld().param().f32((fa, at(a)))?;
+    k.mul().wide().u32((offset, i, 4))?;
     for (pointer, param) in [(px, x), (py, y)] {
-        k.ld().param().u64(pointer, at(param))?;
-        k.cvta().to().global().u64(pointer, pointer)?;
-        k.add().s64(pointer, pointer, offset)?;
+        k.ld().param().u64((pointer, at(param)))?;
+        k.cvta().to().global().u64((pointer, pointer))?;
+        k.add().s64((pointer, pointer, offset))?;
     }
-    k.ld().global().f32(fx, at(px))?;
-    k.ld().global().f32(fy, at(py))?;
-    k.fma().rn().f32(fy, fa, fx, fy)?;
-    k.st().global().f32(at(py), fy)?;
+    k.ld().global().f32((fx, at(px)))?;
+    k.ld().global().f32((fy, at(py)))?;
+    k.fma().rn().f32((fy, fa, fx, fy))?;
+    k.st().global().f32((at(py), fy))?;
     k.place(end)?;
     k.ret().emit(())?;
     k.finish()?;

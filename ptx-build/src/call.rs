@@ -8,24 +8,24 @@ use ptx_ir::Code;
 use ptx_isa::{ScalarType, StateSpace};
 
 use crate::declaration::Declaration;
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::function::FunctionBuilder;
-use crate::interface::Interface;
-use crate::operand::{Func, Label, Operand, Reg, Var};
+use crate::interface::FunctionHeader;
+use crate::operand::{CodeLabel, Func, OperandExpr, Reg, Variable};
 
 /// What is passed for a parameter, or where a result goes.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Argument {
     /// One value, or the register that takes the result.
-    Value(Operand),
+    Value(OperandExpr),
     /// The parts of an array of bytes: where each stands, its type, and its value or register.
-    Parts(Vec<(u64, ScalarType, Operand)>),
+    Parts(Vec<(u64, ScalarType, OperandExpr)>),
     /// What goes into the array without a size at the end of the parameters: types and values, laid out one behind the other,
     /// each aligned to its size.
-    Variadic(Vec<(ScalarType, Operand)>),
+    Variadic(Vec<(ScalarType, OperandExpr)>),
 }
 
-impl<T: Into<Operand>> From<T> for Argument {
+impl<T: Into<OperandExpr>> From<T> for Argument {
     fn from(value: T) -> Self {
         Self::Value(value.into())
     }
@@ -38,11 +38,12 @@ fn count(
     given: usize,
     declared: &[Declaration],
     between: &str,
-) -> Result<(), Error> {
+) -> Result<(), BuildError> {
     if given == declared.len() {
         return Ok(());
     }
-    let all: Result<Vec<String>, Error> = declared.iter().map(Declaration::parameter).collect();
+    let all: Result<Vec<String>, BuildError> =
+        declared.iter().map(Declaration::parameter).collect();
     let message = format!(
         "{given} {what}{} for the {} of {callee}",
         if given == 1 { "" } else { "s" },
@@ -52,14 +53,14 @@ fn count(
         true => format!("it {between} nothing"),
         false => format!("it {between} ({})", all?.join(", ")),
     };
-    Err(Error::new(Kind::Argument, message, help).code_is(Code::CallCount))
+    Err(BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::CallCount))
 }
 
 /// A parameter on the side of the caller.
 struct Passed {
-    operand: Operand,
+    operand: OperandExpr,
     /// Where each part stands.
-    parts: Vec<(Var, u64, ScalarType, Operand)>,
+    parts: Vec<(Variable, u64, ScalarType, OperandExpr)>,
 }
 
 impl FunctionBuilder<'_> {
@@ -70,12 +71,12 @@ impl FunctionBuilder<'_> {
         function: Func,
         results: &[Argument],
         arguments: &[Argument],
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         self.all_or_none(|f| {
             let tables = &f.module.tables;
             let known = tables.func(function, Some(&f.body.name))?;
             let (interface, name) = (known.interface.clone(), format!("`{}`", known.name));
-            let callee = (Operand::Func(function), name.as_str());
+            let callee = (OperandExpr::Func(function), name.as_str());
             f.protocol(callee, None, &interface, results, arguments)
         })
     }
@@ -86,15 +87,15 @@ impl FunctionBuilder<'_> {
     pub fn call_indirect(
         &mut self,
         target: Reg,
-        table: Label,
+        table: CodeLabel,
         (returns, params): (&[Declaration], &[Declaration]),
         results: &[Argument],
         arguments: &[Argument],
-    ) -> Result<(), Error> {
-        let interface = Interface {
+    ) -> Result<(), BuildError> {
+        let interface = FunctionHeader {
             returns: returns.to_vec(),
             params: params.to_vec(),
-            ..Interface::default()
+            ..FunctionHeader::default()
         };
         let callee = (target.into(), "the function that is called");
         // The assembler takes no guard on the loads of results: what has one is jumped over.
@@ -103,12 +104,12 @@ impl FunctionBuilder<'_> {
 
     fn protocol(
         &mut self,
-        (callee, name): (Operand, &str),
-        table: Option<Label>,
-        interface: &Interface,
+        (callee, name): (OperandExpr, &str),
+        table: Option<CodeLabel>,
+        interface: &FunctionHeader,
         results: &[Argument],
         arguments: &[Argument],
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         count(name, "result", results.len(), &interface.returns, "returns")?;
         count(
             name,
@@ -124,18 +125,18 @@ impl FunctionBuilder<'_> {
 
     fn in_scope(
         &mut self,
-        callee: Operand,
-        table: Option<Label>,
-        interface: &Interface,
+        callee: OperandExpr,
+        table: Option<CodeLabel>,
+        interface: &FunctionHeader,
         results: &[Argument],
         arguments: &[Argument],
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         let mut inputs = Vec::new();
         for (declaration, argument) in interface.params.iter().zip(arguments) {
             let passed = self.pass("param", declaration, argument)?;
             for (var, offset, ty, value) in passed.parts {
                 let to = place(var, offset);
-                self.st().param().with(ty.modifier()).emit((to, value))?;
+                self.st().param().typed(ty, (to, value))?;
             }
             inputs.push(passed.operand);
         }
@@ -148,17 +149,17 @@ impl FunctionBuilder<'_> {
         }
         let mut operands = Vec::new();
         if !outputs.is_empty() {
-            operands.push(Operand::List(outputs));
+            operands.push(OperandExpr::List(outputs));
         }
         operands.push(callee);
         if !inputs.is_empty() || table.is_some() {
-            operands.push(Operand::List(inputs));
+            operands.push(OperandExpr::List(inputs));
         }
-        operands.extend(table.map(Operand::Label));
+        operands.extend(table.map(OperandExpr::Label));
         self.call().emit(&operands[..])?;
         for (var, offset, ty, value) in loads {
             let from = place(var, offset);
-            self.ld().param().with(ty.modifier()).emit((value, from))?;
+            self.ld().param().typed(ty, (value, from))?;
         }
         Ok(())
     }
@@ -169,11 +170,11 @@ impl FunctionBuilder<'_> {
         stem: &str,
         declaration: &Declaration,
         argument: &Argument,
-    ) -> Result<Passed, Error> {
+    ) -> Result<Passed, BuildError> {
         if declaration.space == StateSpace::Reg {
             let Argument::Value(operand) = argument else {
-                return Err(Error::new(
-                    Kind::Argument,
+                return Err(BuildError::new(
+                    BuildErrorKind::Argument,
                     format!("`{}` is a register and takes one value", declaration.name()),
                     "pass `Argument::Value`",
                 ));
@@ -188,7 +189,7 @@ impl FunctionBuilder<'_> {
         if let Some(align) = &declaration.align {
             local = local.align(align.clone());
         }
-        let mut parts: Vec<(u64, ScalarType, Operand)> = Vec::new();
+        let mut parts: Vec<(u64, ScalarType, OperandExpr)> = Vec::new();
         match argument {
             Argument::Value(value) if !declaration.is_array() => {
                 parts.push((0, declaration.ty, value.clone()));
@@ -221,17 +222,17 @@ impl FunctionBuilder<'_> {
                         "an array without a size takes any number of values: `Argument::Variadic`"
                     }
                 };
-                return Err(Error::new(Kind::Argument, message, help));
+                return Err(BuildError::new(BuildErrorKind::Argument, message, help));
             }
         }
         if let Some(bytes) = local.bytes() {
-            let end = |(offset, ty, _): &(u64, ScalarType, Operand)| {
+            let end = |(offset, ty, _): &(u64, ScalarType, OperandExpr)| {
                 offset.saturating_add(u64::from(ty.bits()).div_ceil(8))
             };
             if parts.iter().map(end).max().unwrap_or(0) > bytes {
                 let message = format!("more than the {bytes} bytes of `{}`", declaration.name());
                 let help = "every part ends inside the parameter: look at offsets and types";
-                return Err(Error::new(Kind::Argument, message, help));
+                return Err(BuildError::new(BuildErrorKind::Argument, message, help));
             }
         }
         let var = self.declare(local)?;
@@ -239,13 +240,13 @@ impl FunctionBuilder<'_> {
             .into_iter()
             .map(|(at, ty, value)| (var, at, ty, value));
         Ok(Passed {
-            operand: Operand::Var(var),
+            operand: OperandExpr::Variable(var),
             parts: parts.collect(),
         })
     }
 }
 
-fn place(var: Var, offset: u64) -> Operand {
+fn place(var: Variable, offset: u64) -> OperandExpr {
     match i64::try_from(offset) {
         Ok(0) | Err(_) => crate::at(var).into(),
         Ok(offset) => (var + offset).into(),

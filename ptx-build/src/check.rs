@@ -9,7 +9,7 @@ use ptx_ir::{Diagnostic, Module, Severity, Span};
 use ptx_isa::StateSpace;
 
 use crate::function::Body;
-use crate::interface::Interface;
+use crate::interface::FunctionHeader;
 use crate::module::Tables;
 use crate::writer::Dependency;
 
@@ -70,7 +70,7 @@ pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> 
         }
     }
     let known = tables.functions.get(body.function as usize);
-    let own = known.map_or_else(Interface::default, |f| f.interface.shape());
+    let own = known.map_or_else(FunctionHeader::default, |f| f.interface.shape());
     let header = own.header(body.kind, &body.name).unwrap_or_default();
     let _ = writeln!(text, "{header}\n{{");
     // What is declared in a scope may have the name of a parameter.

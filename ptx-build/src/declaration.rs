@@ -8,7 +8,7 @@ use core::fmt::Write as _;
 use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::function::ends_with_digit;
 use crate::initializer::{Init, Scope, write_init};
 use crate::lexical;
@@ -36,7 +36,7 @@ impl Name {
         }
     }
 
-    fn write(&self, name: &str, out: &mut String) -> Result<(), Error> {
+    fn write(&self, name: &str, out: &mut String) -> Result<(), BuildError> {
         out.push_str(name);
         for dim in &self.dims {
             let dim = dim.as_ref().map_or(Ok(""), Number::text)?;
@@ -46,7 +46,7 @@ impl Name {
     }
 
     /// The names that it declares: itself, or those of its range.
-    pub(crate) fn members(&self) -> Result<Vec<String>, Error> {
+    pub(crate) fn members(&self) -> Result<Vec<String>, BuildError> {
         let Some(count) = &self.count else {
             return Ok(alloc::vec![self.text.clone()]);
         };
@@ -64,7 +64,8 @@ impl Name {
                     self.text
                 );
                 let help = "declare an array, or several ranges";
-                Err(Error::new(Kind::Argument, message, help).code_is(Code::BadCount))
+                Err(BuildError::new(BuildErrorKind::Argument, message, help)
+                    .code_is(Code::BadCount))
             }
         }
     }
@@ -243,7 +244,7 @@ impl Declaration {
     }
 
     /// Refuses what gives nothing a name.
-    pub(crate) fn has_members(&self) -> Result<(), Error> {
+    pub(crate) fn has_members(&self) -> Result<(), BuildError> {
         match (self.first.members()?.is_empty(), &self.first.count) {
             (true, Some(count)) => Err(no_variables(&format!(
                 "{}<{}>",
@@ -258,7 +259,7 @@ impl Declaration {
         &self.first.dims
     }
 
-    fn head(&self, out: &mut String) -> Result<(), Error> {
+    fn head(&self, out: &mut String) -> Result<(), BuildError> {
         if let Some(linkage) = self.linkage {
             out.push_str(linkage_text(linkage));
             out.push(' ');
@@ -291,7 +292,7 @@ impl Declaration {
         Ok(())
     }
 
-    fn one(&self, name: &Name, text: &str) -> Result<String, Error> {
+    fn one(&self, name: &Name, text: &str) -> Result<String, BuildError> {
         let mut out = String::new();
         self.head(&mut out)?;
         name.write(text, &mut out)?;
@@ -299,7 +300,7 @@ impl Declaration {
     }
 
     /// What stands in a list of parameters.
-    pub(crate) fn parameter(&self) -> Result<String, Error> {
+    pub(crate) fn parameter(&self) -> Result<String, BuildError> {
         if self.first.text != "_" {
             lexical::name(&self.first.text)?;
         }
@@ -319,13 +320,13 @@ impl Declaration {
         if let Some((_, what, code)) = refused.into_iter().find(|r| r.0) {
             let message = format!("the parameter `{}` has {what}", self.first.text);
             let help = "a parameter has a space, a type, a name, and at most an alignment and one dimension";
-            return Err(Error::new(Kind::Argument, message, help).code_is(code));
+            return Err(BuildError::new(BuildErrorKind::Argument, message, help).code_is(code));
         }
         self.one(&self.first, &self.first.text)
     }
 
     /// The same without a name: what a caller sees of it.
-    pub(crate) fn nameless(&self) -> Result<String, Error> {
+    pub(crate) fn nameless(&self) -> Result<String, BuildError> {
         self.one(&self.first, "_")
     }
 
@@ -336,17 +337,20 @@ impl Declaration {
     }
 
     /// A name of it without the name and without an initial value: what is the same for all that are alike.
-    pub(crate) fn class(&self, name: &Name) -> Result<String, Error> {
+    pub(crate) fn class(&self, name: &Name) -> Result<String, BuildError> {
         self.one(name, "_")
     }
 
     /// A member of one of its names as a statement, without its initial value.
-    pub(crate) fn bare(&self, name: &Name, member: &str) -> Result<String, Error> {
+    pub(crate) fn bare(&self, name: &Name, member: &str) -> Result<String, BuildError> {
         Ok(format!("{};", self.one(name, member)?))
     }
 
     /// The statement, and what its initial values mention.
-    pub(crate) fn statement(&self, scope: &Scope<'_>) -> Result<(String, Vec<Dependency>), Error> {
+    pub(crate) fn statement(
+        &self,
+        scope: &Scope<'_>,
+    ) -> Result<(String, Vec<Dependency>), BuildError> {
         let (mut out, mut mentions) = (String::new(), Vec::new());
         self.head(&mut out)?;
         for (i, name) in self.names().enumerate() {
@@ -361,7 +365,8 @@ impl Declaration {
             if name.count.is_some() && !name.dims.is_empty() {
                 let message = format!("`{text}` is a range and an array");
                 let help = "declare an array of one dimension more, or each array by its own name";
-                return Err(Error::new(Kind::Argument, message, help).code_is(Code::VariableType));
+                return Err(BuildError::new(BuildErrorKind::Argument, message, help)
+                    .code_is(Code::VariableType));
             }
             name.write(&text, &mut out)?;
             if let Some(init) = &name.init {

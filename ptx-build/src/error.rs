@@ -7,11 +7,11 @@ use core::fmt;
 
 use ptx_ir::{Code, Diagnostic};
 
-/// The sort of an [`Error`].
+/// The sort of an [`BuildError`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
-pub enum Kind {
-    /// The verifier refuses it: see [`Error::diagnostics`].
+pub enum BuildErrorKind {
+    /// The verifier refuses it: see [`BuildError::diagnostics`].
     Illegal,
     /// A register, label or variable of another function, another module, or of a scope that is closed.
     Foreign,
@@ -27,11 +27,11 @@ pub enum Kind {
     Scope,
     /// Arguments or results that a function does not have, or a number that a call of the builder does not take.
     Argument,
-    /// A part of a module that was read and not understood: see [`replay`](crate::replay()).
+    /// A part of a module that was read and not understood: see [`rebuild`](crate::rebuild()).
     Unknown,
 }
 
-impl Kind {
+impl BuildErrorKind {
     /// What the checker calls the same mistake in a text.
     const fn code(self) -> Code {
         match self {
@@ -48,7 +48,7 @@ impl Kind {
 
 #[derive(Clone, PartialEq, Debug)]
 struct Inner {
-    kind: Kind,
+    kind: BuildErrorKind,
     code: Code,
     message: String,
     help: Option<String>,
@@ -58,11 +58,15 @@ struct Inner {
 
 /// Why the builder refuses something.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Error(Box<Inner>);
+pub struct BuildError(Box<Inner>);
 
-impl Error {
+impl BuildError {
     /// What was found and what is allowed, and what to do instead.
-    pub(crate) fn new(kind: Kind, message: impl Into<String>, help: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        kind: BuildErrorKind,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
         Self(Box::new(Inner {
             kind,
             code: kind.code(),
@@ -89,8 +93,8 @@ impl Error {
         }
         let first = diagnostics.first();
         Self(Box::new(Inner {
-            kind: Kind::Illegal,
-            code: first.map_or(Kind::Illegal.code(), |d| d.code),
+            kind: BuildErrorKind::Illegal,
+            code: first.map_or(BuildErrorKind::Illegal.code(), |d| d.code),
             message,
             help: first.and_then(|d| d.help.clone()),
             text,
@@ -111,7 +115,7 @@ impl Error {
     }
 
     /// What sort of mistake it is.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> BuildErrorKind {
         self.0.kind
     }
 
@@ -143,7 +147,7 @@ impl Error {
 }
 
 /// What was found, the code, and what to do: a line for each diagnostic.
-impl fmt::Display for Error {
+impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let one = |f: &mut fmt::Formatter<'_>, message: &str, code: Code, help: Option<&str>| {
             write!(f, "{message} ({code})")?;
@@ -164,7 +168,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl core::error::Error for Error {}
+impl core::error::Error for BuildError {}
 
 fn line_of(text: &str, at: usize) -> &str {
     let before = text.get(..at).unwrap_or_default();

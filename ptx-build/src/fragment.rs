@@ -9,15 +9,15 @@ use ptx_ir::lex::Lexer;
 use ptx_ir::{Body, Code, Diagnostic, Module, Span, Statement, StmtId};
 
 use crate::check;
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::function::FunctionBuilder;
-use crate::operand::{IntoOperand, Operand};
+use crate::operand::{IntoOperand, OperandExpr};
 use crate::template::{AsmStyle, Filled, Substitute, fill};
 
 /// What a fragment does.
 #[derive(Clone, PartialEq, Default, Debug)]
 #[non_exhaustive]
-pub struct Report {
+pub struct AsmReport {
     /// The operands, by their names, that are read; other registers by theirs.
     pub reads: Vec<String>,
     /// The operands and registers that are written, or may be.
@@ -54,7 +54,7 @@ pub(crate) struct Fragment<'t> {
 
 /// A fragment that is legal where it was judged.
 pub(crate) struct Judged {
-    pub(crate) report: Report,
+    pub(crate) report: AsmReport,
     /// What is written, and where in the template.
     pub(crate) writes: Vec<(String, Span)>,
     text: String,
@@ -73,13 +73,13 @@ impl Fragment<'_> {
         }
     }
 
-    pub(crate) fn fill(&self, unique: u32) -> Result<Filled, Error> {
+    pub(crate) fn fill(&self, unique: u32) -> Result<Filled, BuildError> {
         fill(self.style, self.template, &self.operands, unique)
-            .map_err(|found| Error::illegal(self.template.to_string(), [found].into()))
+            .map_err(|found| BuildError::illegal(self.template.to_string(), [found].into()))
     }
 
     /// In the words of the template, with spans in it.
-    fn error(&self, mut found: Vec<Diagnostic>, filled: &Filled) -> Error {
+    fn error(&self, mut found: Vec<Diagnostic>, filled: &Filled) -> BuildError {
         let renamed = |text: &str| self.renamed(text);
         for d in &mut found {
             d.span = filled.back(d.span);
@@ -90,7 +90,7 @@ impl Fragment<'_> {
                 label.message = renamed(&label.message);
             }
         }
-        Error::illegal(self.template.to_string(), found)
+        BuildError::illegal(self.template.to_string(), found)
     }
 
     /// A message with operands in place of what stands for them.
@@ -154,8 +154,8 @@ impl Part<'_> {
     }
 
     /// What the instructions do, and where they write; `called` says what a register is called.
-    fn report(&self, called: impl Fn(&str) -> String) -> (Report, Vec<(String, Span)>) {
-        let (mut report, mut writes) = (Report::default(), Vec::new());
+    fn report(&self, called: impl Fn(&str) -> String) -> (AsmReport, Vec<(String, Span)>) {
+        let (mut report, mut writes) = (AsmReport::default(), Vec::new());
         let module = self.module;
         let facts = ModuleFacts::new(module);
         for (id, _, body) in module.definitions() {
@@ -214,9 +214,9 @@ fn is_balanced(text: &str) -> bool {
     depth == 0
 }
 
-fn unbalanced() -> Error {
-    Error::new(
-        Kind::Scope,
+fn unbalanced() -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Scope,
         "the braces of the fragment do not match",
         "a fragment closes the scopes that it opens, and no others",
     )
@@ -229,7 +229,7 @@ impl FunctionBuilder<'_> {
     /// ```
     /// # use ptx_build::ModuleBuilder;
     /// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
-    /// # fn main() -> Result<(), ptx_build::Error> {
+    /// # fn main() -> Result<(), ptx_build::BuildError> {
     /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     /// # let mut k = m.kernel("k")?;
     /// let (d, a) = (k.reg(T::B32), k.reg(T::B32));
@@ -239,7 +239,11 @@ impl FunctionBuilder<'_> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn asm(&mut self, text: &str, operands: &[(&str, Operand)]) -> Result<Report, Error> {
+    pub fn asm(
+        &mut self,
+        text: &str,
+        operands: &[(&str, OperandExpr)],
+    ) -> Result<AsmReport, BuildError> {
         self.inline_asm(AsmStyle::Braces, text, operands)
     }
 
@@ -248,7 +252,7 @@ impl FunctionBuilder<'_> {
     /// ```
     /// # use ptx_build::{AsmStyle, ModuleBuilder, lane};
     /// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
-    /// # fn main() -> Result<(), ptx_build::Error> {
+    /// # fn main() -> Result<(), ptx_build::BuildError> {
     /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     /// # let mut k = m.kernel("k")?;
     /// let d = k.reg(T::B32);
@@ -262,8 +266,8 @@ impl FunctionBuilder<'_> {
         &mut self,
         style: AsmStyle,
         text: &str,
-        operands: &[(&str, Operand)],
-    ) -> Result<Report, Error> {
+        operands: &[(&str, OperandExpr)],
+    ) -> Result<AsmReport, BuildError> {
         let made = self.all_or_none(|f| f.add_fragment(style, text, operands));
         if made.is_err() {
             self.body.rollback_refs();
@@ -275,8 +279,8 @@ impl FunctionBuilder<'_> {
         &mut self,
         style: AsmStyle,
         template: &str,
-        operands: &[(&str, Operand)],
-    ) -> Result<Report, Error> {
+        operands: &[(&str, OperandExpr)],
+    ) -> Result<AsmReport, BuildError> {
         let mark = self.mark();
         self.body.mentions.clear();
         let mut texts: Vec<Substitute> = Vec::new();
@@ -302,6 +306,7 @@ impl FunctionBuilder<'_> {
         let filled = fragment.fill(self.body.fresh_labels)?;
         let judged = self.judge_fragment(&fragment, &filled)?;
         self.module.tables.fix(&self.body.mentions);
+        self.body.note_use();
         if judged.has_names {
             self.open();
         }
@@ -317,7 +322,7 @@ impl FunctionBuilder<'_> {
         &self,
         fragment: &Fragment<'_>,
         filled: &Filled,
-    ) -> Result<Judged, Error> {
+    ) -> Result<Judged, BuildError> {
         let text = filled.text.clone();
         if !is_balanced(&text) {
             return Err(unbalanced());
@@ -329,8 +334,8 @@ impl FunctionBuilder<'_> {
         let module = &module;
         let part = Part { module, start, end };
         if part.has(|s| matches!(s, Statement::Function(_))) {
-            return Err(Error::new(
-                Kind::Argument,
+            return Err(BuildError::new(
+                BuildErrorKind::Argument,
                 "a fragment declares a function",
                 "`ModuleBuilder::declare_function` declares it for all",
             )
@@ -342,8 +347,8 @@ impl FunctionBuilder<'_> {
                 Lexer::fragment(bytes).filter_map(|t| core::str::from_utf8(t.span.of(bytes)).ok());
             if let Some(word) = words.find(|w| part.declares(w)) {
                 let spelled = fragment.style.spelled(i, &operand.name);
-                return Err(Error::new(
-                    Kind::Duplicate,
+                return Err(BuildError::new(
+                    BuildErrorKind::Duplicate,
                     format!("the fragment declares `{word}`, which `{spelled}` would be taken for"),
                     "take another name inside the fragment",
                 ));

@@ -5,17 +5,17 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::function::{Body, LabelInfo, Local, RegisterInfo};
-use crate::operand::{Func, Label, Reg, RegRange, Var};
+use crate::operand::{CodeLabel, Func, Reg, RegRange, Variable};
 
 /// A handle as it was given.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum Handle {
     Reg(Reg),
     Range(RegRange),
-    Var(Var),
-    Label(Label),
+    Var(Variable),
+    Label(CodeLabel),
     Func(Func),
 }
 
@@ -108,7 +108,7 @@ impl HandleOwners {
 
     /// A handle that does not belong to the place where it is used: a function, or the module itself.
     #[cold]
-    pub(crate) fn refuse(&self, handle: Handle, place: Option<&str>) -> Error {
+    pub(crate) fn refuse(&self, handle: Handle, place: Option<&str>) -> BuildError {
         let (owner, index) = handle.owner();
         let noun = handle.noun();
         let what = match self.0.get(&owner) {
@@ -121,6 +121,6 @@ impl HandleOwners {
         };
         let place = place.map_or("the module".to_string(), |p| format!("`{p}`"));
         let message = format!("{what} is used in {place}, where it does not belong");
-        Error::new(Kind::Foreign, message, handle.help())
+        BuildError::new(BuildErrorKind::Foreign, message, handle.help())
     }
 }

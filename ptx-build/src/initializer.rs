@@ -6,13 +6,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::function::Body;
 use crate::handle_owner::Handle;
 use crate::lexical;
 use crate::module::{Tables, later};
 use crate::number::Number;
-use crate::operand::{Func, Label, Var};
+use crate::operand::{CodeLabel, Func, Variable};
 use crate::writer::{Dependency, early, hidden};
 
 /// An initial value. Manual 5.4.4.
@@ -32,13 +32,13 @@ pub enum Init {
     /// A string with its end.
     Text(String),
     /// The address of a variable, so many bytes behind it.
-    Address(Var, i64),
+    Address(Variable, i64),
     /// The generic address of a variable, so many bytes behind it: `generic(a)+4`.
-    Generic(Var, i64),
+    Generic(Variable, i64),
     /// A function.
     Function(Func),
     /// The place of a label of the function.
-    Label(Label),
+    Label(CodeLabel),
     /// So many bytes behind another value, as the number is spelled: `a+0x10`.
     Plus(Box<Init>, Number),
     /// One byte of an address, shifted down: `0xFF00(a)`. Manual 5.4.4.
@@ -62,14 +62,14 @@ impl Scope<'_> {
     }
 
     /// Refuses a name of the module that means something else here.
-    fn is_shown(&self, noun: &str, name: &str) -> Result<(), Error> {
+    fn is_shown(&self, noun: &str, name: &str) -> Result<(), BuildError> {
         match self.body.is_some_and(|b| b.means(name)) {
             true => Err(hidden(noun, name)),
             false => Ok(()),
         }
     }
 
-    fn var(&self, var: Var, mentions: &mut Vec<Dependency>) -> Result<&str, Error> {
+    fn var(&self, var: Variable, mentions: &mut Vec<Dependency>) -> Result<&str, BuildError> {
         let body = self.body.filter(|b| b.owner == var.owner);
         let local = body.and_then(|b| b.locals.get(var.index as usize));
         if let Some(local) = local.filter(|l| l.visible) {
@@ -85,7 +85,7 @@ impl Scope<'_> {
         Ok(name)
     }
 
-    fn label(&self, label: Label, mentions: &mut Vec<Dependency>) -> Result<&str, Error> {
+    fn label(&self, label: CodeLabel, mentions: &mut Vec<Dependency>) -> Result<&str, BuildError> {
         let body = self.body.filter(|b| b.owner == label.owner);
         let Some(info) = body.and_then(|b| b.labels.get(label.index as usize)) else {
             let past = &self.tables.past;
@@ -110,10 +110,10 @@ pub(crate) fn write_init(
     out: &mut String,
     mentions: &mut Vec<Dependency>,
     depth: usize,
-) -> Result<(), Error> {
+) -> Result<(), BuildError> {
     if depth > DEPTH {
-        return Err(Error::new(
-            Kind::Argument,
+        return Err(BuildError::new(
+            BuildErrorKind::Argument,
             format!("initial values nest deeper than {DEPTH} lists"),
             "a list holds one list for each dimension of the array",
         ));

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use ptx_ir::{Code, Diagnostic, Span};
 use ptx_isa::{PtxVersion, ScalarType, Target};
 
-use crate::error::{Error, Kind};
-use crate::fragment::{Fragment, Report};
+use crate::error::{BuildError, BuildErrorKind};
+use crate::fragment::{AsmReport, Fragment};
 use crate::function::FunctionBuilder;
 use crate::module::ModuleBuilder;
 use crate::template::{AsmStyle, Substitute};
@@ -98,7 +98,7 @@ impl AsmOperand {
     /// | a number | that of an output |
     ///
     /// `n` and `C` have a value: [`constant`](Self::constant) and [`text`](Self::text) say it.
-    pub fn from_constraint(constraint: &str) -> Result<Self, Error> {
+    pub fn from_constraint(constraint: &str) -> Result<Self, BuildError> {
         let letters = constraint.trim_start_matches(['=', '+', '&']);
         let (is_output, is_both) = (constraint.contains('='), constraint.contains('+'));
         let ty = match letters {
@@ -112,8 +112,8 @@ impl AsmOperand {
             _ => {
                 return match constraint.parse() {
                     Ok(output) => Ok(Self::same_as(output)),
-                    Err(_) => Err(Error::new(
-                        Kind::Spelling,
+                    Err(_) => Err(BuildError::new(
+                        BuildErrorKind::Spelling,
                         format!("`{constraint}` is no constraint of a register"),
                         "one of `b h c r l q f d`, behind `=` or `+` for outputs, or the number of an output; `constant` and `text` for `n` and `C`",
                     )),
@@ -142,7 +142,7 @@ pub fn check_asm(
     target: Target,
     text: &str,
     operands: &[(&str, ScalarType)],
-) -> Result<Report, Error> {
+) -> Result<AsmReport, BuildError> {
     let operand = |(name, ty): &(&str, ScalarType)| AsmOperand::in_out(*ty).named(name);
     let operands: Vec<AsmOperand> = operands.iter().map(operand).collect();
     check_inline_asm(version, target, AsmStyle::Braces, text, &operands)
@@ -164,7 +164,7 @@ pub fn check_asm(
 /// let text = "ld.global.nc.b32 %0, [%1]; add.f64 %0, %0, 1;";
 /// let wrong = check(text).unwrap_err();
 /// assert_eq!(wrong.diagnostics()[0].span.of(text.as_bytes()), b"%0");
-/// # Ok::<(), ptx_build::Error>(())
+/// # Ok::<(), ptx_build::BuildError>(())
 /// ```
 pub fn check_inline_asm(
     version: PtxVersion,
@@ -172,7 +172,7 @@ pub fn check_inline_asm(
     style: AsmStyle,
     text: &str,
     operands: &[AsmOperand],
-) -> Result<Report, Error> {
+) -> Result<AsmReport, BuildError> {
     let mut module = ModuleBuilder::new(version, target);
     // In a function and not a kernel, as inline assembly may stand in both.
     let mut function = module.func("$asm")?;
@@ -186,7 +186,7 @@ fn check(
     style: AsmStyle,
     template: &str,
     operands: &[AsmOperand],
-) -> Result<Report, Error> {
+) -> Result<AsmReport, BuildError> {
     // A stem that no text has, so that nothing in it is taken for an operand.
     let mut stem = String::from("%operand");
     let texts = |stem: &str| {
@@ -254,22 +254,22 @@ fn check(
 }
 
 /// What stands for an input that is in the register of an output.
-fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, Error> {
+fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, BuildError> {
     match operands.get(output).map(|o| &o.role) {
         Some(Role::Register {
             is_output: true, ..
         }) => Ok(format!("{stem}{output}_")),
-        _ => Err(Error::new(
-            Kind::Argument,
+        _ => Err(BuildError::new(
+            BuildErrorKind::Argument,
             format!("an operand is to be in the register of operand {output}, which is no output"),
             "outputs come first and count from 0",
         )),
     }
 }
 
-fn written(template: &str, operand: &str, span: Span) -> Error {
+fn written(template: &str, operand: &str, span: Span) -> BuildError {
     let message = format!("`{operand}` is an input, and written here");
     let mut found = Diagnostic::error(Code::OperandKind, span, message);
     found.help = Some("make it an output that is read too, with `+`, or copy it first".into());
-    Error::illegal(template.to_string(), [found].into())
+    BuildError::illegal(template.to_string(), [found].into())
 }

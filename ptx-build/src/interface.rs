@@ -9,36 +9,36 @@ use ptx_ir::{Code, FunctionKind, Linkage};
 use ptx_isa::{Directive, DirectivePosition, Ending};
 
 use crate::declaration::{Declaration, linkage_text};
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
 use crate::number::Number;
 
 /// What is said of a function or kernel before its body: linkage, attributes, results, parameters, directives.
 ///
 /// ```
-/// # use ptx_build::{Declaration, Interface, ModuleBuilder};
+/// # use ptx_build::{Declaration, FunctionHeader, ModuleBuilder};
 /// # use ptx_ir::{FunctionKind, Linkage};
 /// # use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace, Target};
 /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
-/// let fail = Interface::new()
+/// let fail = FunctionHeader::new()
 ///     .linkage(Linkage::Extern)
 ///     .param(Declaration::new(StateSpace::Param, T::B32, "code"))
 ///     .directive(Directive::Noreturn, &[]);
 /// m.declare_function(FunctionKind::Func, "fail", fail)?;
-/// # Ok::<(), ptx_build::Error>(())
+/// # Ok::<(), ptx_build::BuildError>(())
 /// ```
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Interface {
+pub struct FunctionHeader {
     pub(crate) linkage: Option<Linkage>,
     pub(crate) attributes: Vec<String>,
     pub(crate) returns: Vec<Declaration>,
     pub(crate) params: Vec<Declaration>,
-    pub(crate) directives: Vec<Result<String, Error>>,
+    pub(crate) directives: Vec<Result<String, BuildError>>,
     pub(crate) empty_returns: bool,
     pub(crate) no_params: bool,
 }
 
-impl Interface {
+impl FunctionHeader {
     /// A function without parameters.
     pub fn new() -> Self {
         Self::default()
@@ -114,7 +114,7 @@ impl Interface {
     }
 
     /// Everything before the body; parameters on lines of their own.
-    pub(crate) fn header(&self, kind: FunctionKind, name: &str) -> Result<String, Error> {
+    pub(crate) fn header(&self, kind: FunctionKind, name: &str) -> Result<String, BuildError> {
         let mut out = String::new();
         if let Some(linkage) = self.linkage {
             let _ = write!(out, "{} ", linkage_text(linkage));
@@ -126,7 +126,9 @@ impl Interface {
         if kind == FunctionKind::Entry && !self.attributes.is_empty() {
             let message = format!("the kernel `{name}` has attributes");
             let help = "attributes are for functions and variables";
-            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Attribute));
+            return Err(
+                BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::Attribute)
+            );
         }
         if !self.attributes.is_empty() {
             let all = lexical::attributes(&self.attributes)?;
@@ -144,7 +146,7 @@ impl Interface {
     }
 
     /// As a `.callprototype`.
-    pub(crate) fn prototype(&self) -> Result<String, Error> {
+    pub(crate) fn prototype(&self) -> Result<String, BuildError> {
         let mut out = format!("{} ", Directive::Callprototype);
         self.write_returns(&mut out)?;
         out.push('_');
@@ -156,14 +158,14 @@ impl Interface {
         Ok(out)
     }
 
-    fn write_returns(&self, out: &mut String) -> Result<(), Error> {
+    fn write_returns(&self, out: &mut String) -> Result<(), BuildError> {
         if !self.returns.is_empty() || self.empty_returns {
             let _ = write!(out, "({}) ", list(&self.returns, ", ")?);
         }
         Ok(())
     }
 
-    fn write_directives(&self, before: char, out: &mut String) -> Result<(), Error> {
+    fn write_directives(&self, before: char, out: &mut String) -> Result<(), BuildError> {
         for directive in &self.directives {
             out.push(before);
             out.push_str(directive.as_ref().map_err(Clone::clone)?);
@@ -172,18 +174,18 @@ impl Interface {
     }
 }
 
-fn list(all: &[Declaration], between: &str) -> Result<String, Error> {
-    let all: Result<Vec<String>, Error> = all.iter().map(Declaration::parameter).collect();
+fn list(all: &[Declaration], between: &str) -> Result<String, BuildError> {
+    let all: Result<Vec<String>, BuildError> = all.iter().map(Declaration::parameter).collect();
     Ok(all?.join(between))
 }
 
 /// `.pragma "…", "…";`
-pub(crate) fn pragma(texts: &[&str]) -> Result<String, Error> {
-    let texts: Result<Vec<String>, Error> = texts.iter().map(|t| lexical::string(t)).collect();
+pub(crate) fn pragma(texts: &[&str]) -> Result<String, BuildError> {
+    let texts: Result<Vec<String>, BuildError> = texts.iter().map(|t| lexical::string(t)).collect();
     Ok(format!("{} {};", Directive::Pragma, texts?.join(", ")))
 }
 
-fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Error> {
+fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, BuildError> {
     let mut places = [
         DirectivePosition::Entry,
         DirectivePosition::Func,
@@ -195,7 +197,8 @@ fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Er
     let Some((least, most)) = counts else {
         let help = "before a body stand directives with numbers, such as `.maxntid`; a pragma has a method of its own";
         let message = format!("`{directive}` is no such directive");
-        return Err(Error::new(Kind::Argument, message, help).code_is(Code::MisplacedDirective));
+        return Err(BuildError::new(BuildErrorKind::Argument, message, help)
+            .code_is(Code::MisplacedDirective));
     };
     if !(usize::from(least)..=usize::from(most)).contains(&numbers.len()) {
         let message = format!("`{directive}` with {} numbers", numbers.len());
@@ -203,7 +206,9 @@ fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Er
             true => format!("it takes {least}"),
             false => format!("it takes {least} to {most}"),
         };
-        return Err(Error::new(Kind::Argument, message, help).code_is(Code::DirectiveValue));
+        return Err(
+            BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::DirectiveValue)
+        );
     }
     let mut out = directive.text().to_string();
     for (i, number) in numbers.iter().enumerate() {

@@ -8,7 +8,7 @@ use ptx_ir::lex::scan;
 use ptx_ir::{Code, Limits};
 use ptx_isa::SpecialReg;
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 
 /// Whether `text` is one constant expression.
 pub(crate) fn is_constant(text: &str) -> bool {
@@ -20,9 +20,9 @@ pub(crate) fn is_constant(text: &str) -> bool {
 }
 
 #[cold]
-pub(crate) fn no_constant(text: &str) -> Error {
-    Error::new(
-        Kind::Spelling,
+pub(crate) fn no_constant(text: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Spelling,
         format!("`{text}` is no constant"),
         "a constant is a number such as `0x10`, `1.5` or `0f3F800000`, or an expression of numbers: `4*8`",
     )
@@ -30,27 +30,28 @@ pub(crate) fn no_constant(text: &str) -> Error {
 }
 
 /// Refuses what is no name.
-pub(crate) fn name(text: &str) -> Result<(), Error> {
+pub(crate) fn name(text: &str) -> Result<(), BuildError> {
     let bytes = text.as_bytes();
     if text == "WARP_SZ" {
         let message = format!("`{text}` is a constant of the language and cannot be declared");
         return Err(
-            Error::new(Kind::Spelling, message, "take another name").code_is(Code::ReservedName)
+            BuildError::new(BuildErrorKind::Spelling, message, "take another name")
+                .code_is(Code::ReservedName),
         );
     }
     if scan::starts_ident(bytes, 0) && scan::ident_end(bytes, 0) == bytes.len() && text != "_" {
         return Ok(());
     }
     let help = "a name is a letter, or one of `_ $ %` and something behind it; then come letters, digits, `_` and `$`";
-    Err(Error::new(
-        Kind::Spelling,
+    Err(BuildError::new(
+        BuildErrorKind::Spelling,
         format!("`{text}` is no name"),
         help,
     ))
 }
 
 /// Attributes, each a word with its dot, some with numbers behind it.
-pub(crate) fn attributes(all: &[String]) -> Result<String, Error> {
+pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
     for text in all {
         let bytes = text.as_bytes();
         let word = scan::dot_word_end(bytes, 0);
@@ -63,14 +64,16 @@ pub(crate) fn attributes(all: &[String]) -> Result<String, Error> {
         if !bytes.starts_with(b".") || word < 2 || !fits {
             let message = format!("`{text}` is no attribute");
             let help = "an attribute is `.managed` or `.unified(1, 2)`";
-            return Err(Error::new(Kind::Spelling, message, help).code_is(Code::Attribute));
+            return Err(
+                BuildError::new(BuildErrorKind::Spelling, message, help).code_is(Code::Attribute)
+            );
         }
     }
     Ok(all.join(", "))
 }
 
 /// A string with its quotes.
-pub(crate) fn string(text: &str) -> Result<String, Error> {
+pub(crate) fn string(text: &str) -> Result<String, BuildError> {
     let fits = |b: u8| b.is_ascii() && !matches!(b, b'"' | b'\n' | b'\r' | 0);
     if text.bytes().all(fits) {
         return Ok(format!("\"{text}\""));
@@ -78,20 +81,23 @@ pub(crate) fn string(text: &str) -> Result<String, Error> {
     let message = format!("`{text}` cannot be written between quotes");
     let help =
         "a string has ASCII characters on one line, and no `\"`: PTX has no way to escape them";
-    Err(Error::new(Kind::Spelling, message, help))
+    Err(BuildError::new(BuildErrorKind::Spelling, message, help))
 }
 
 /// Refuses what cannot be the name of something of the module.
-pub(crate) fn module_name(text: &str) -> Result<(), Error> {
+pub(crate) fn module_name(text: &str) -> Result<(), BuildError> {
     if SpecialReg::from_text(text.as_bytes()).is_none() {
         return name(text);
     }
     let message = format!("`{text}` is a special register, and no name of a module");
-    Err(Error::new(Kind::Spelling, message, "take another name").code_is(Code::ReservedName))
+    Err(
+        BuildError::new(BuildErrorKind::Spelling, message, "take another name")
+            .code_is(Code::ReservedName),
+    )
 }
 
 /// Refuses what is no mnemonic: words with dots before all but the first.
-pub(crate) fn mnemonic(text: &str) -> Result<(), Error> {
+pub(crate) fn mnemonic(text: &str) -> Result<(), BuildError> {
     let bytes = text.as_bytes();
     let mut end = match scan::starts_ident(bytes, 0) {
         true => scan::ident_end(bytes, 0),
@@ -107,8 +113,8 @@ pub(crate) fn mnemonic(text: &str) -> Result<(), Error> {
     if end > 0 {
         return Ok(());
     }
-    Err(Error::new(
-        Kind::Spelling,
+    Err(BuildError::new(
+        BuildErrorKind::Spelling,
         format!("`{text}` is no mnemonic"),
         "a mnemonic is an opcode and its modifiers, each behind a dot, without blanks: `add.s32`",
     ))

@@ -4,17 +4,17 @@
 //! use ptx_build::{ModuleBuilder, at};
 //! use ptx_isa::{PtxVersion, ScalarType as T, Target};
 //!
-//! # fn main() -> Result<(), ptx_build::Error> {
+//! # fn main() -> Result<(), ptx_build::BuildError> {
 //! let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
 //! let mut k = m.kernel("fill")?;
 //! let to = k.param(T::U64, "to")?;
 //! let (a, b, c, d) = (k.reg(T::F32), k.reg(T::F32), k.reg(T::F32), k.reg(T::F32));
 //! let addr = k.reg(T::B64);
-//! k.ld().param().u64(addr, at(to))?;
-//! k.ld().global().nc().v4().f32([a, b, c, d], addr + 16)?;
-//! k.add().rn().f32(a, b, c)?;
-//! k.st().global().f32(at(addr), a)?;
-//! let refused = k.add().s32(a, b, 1).unwrap_err();
+//! k.ld().param().u64((addr, at(to)))?;
+//! k.ld().global().nc().v4().f32(([a, b, c, d], addr + 16))?;
+//! k.add().rn().f32((a, b, c))?;
+//! k.st().global().f32((at(addr), a))?;
+//! let refused = k.add().s32((a, b, 1)).unwrap_err();
 //! assert!(refused.to_string().contains("PTX0506"), "{refused}");
 //! k.ret().emit(())?;
 //! k.finish()?;
@@ -26,11 +26,11 @@
 //!
 //! # Statements
 //!
-//! Every opcode is a method of [`FunctionBuilder`], every modifier one of [`Statement`]. Names follow from the words: `::` and
+//! Every opcode is a method of [`FunctionBuilder`], every modifier one of [`InstBuilder`]. Names follow from the words: `::` and
 //! inner dots become `_`, capitals become small, a leading digit gets a `d`, a keyword of Rust a `_` behind it: `.shared::cta` is
 //! `shared_cta`, `.1d` is `d1d`, `match` is `match_`, `.NaN` (beside `.nan`) is
 //! `nan_`. The type ends the statement with its operands; where more
-//! modifiers follow a type, `of_` before it goes on. [`Statement::emit`] ends a statement without a type, or with a number of
+//! modifiers follow a type, `of_` before it goes on. [`InstBuilder::emit`] ends a statement without a type, or with a number of
 //! operands that is not the usual one of the opcode. [`FunctionBuilder::inst`] takes a whole mnemonic.
 //!
 //! # How it works
@@ -59,6 +59,7 @@ mod lexical;
 mod module;
 mod number;
 mod operand;
+mod operand_count;
 mod rebuild;
 mod section;
 mod statement;
@@ -67,23 +68,22 @@ mod writer;
 
 pub use call::Argument;
 pub use declaration::Declaration;
-pub use error::{Error, Kind};
-pub use fragment::Report;
+pub use error::{BuildError, BuildErrorKind};
+pub use fragment::AsmReport;
 pub use function::{BranchTarget, FunctionBuilder};
 pub use initializer::Init;
 pub use inline::{AsmOperand, check_asm, check_inline_asm};
-pub use interface::Interface;
+pub use interface::FunctionHeader;
 pub use module::ModuleBuilder;
 pub use number::Number;
 pub use operand::{
-    Address, Func, IntoOperand, IntoOperands, Label, Operand, Reg, RegRange, Sink, Var, at,
-    bracket, lane, pair,
+    AddressExpr, CodeLabel, Discard, Func, IntoOperand, IntoOperands, OperandExpr, Reg, RegRange,
+    Variable, at, bracket, lane, pair,
 };
-pub use rebuild::replay;
-pub use section::{Datum, Value};
-pub use statement::Statement;
+pub use rebuild::rebuild;
+pub use section::{Datum, DatumValue};
+pub use statement::InstBuilder;
 pub use template::AsmStyle;
-pub use writer::Writer;
 
 /// `docs/building.md`, whose examples run as tests.
 #[cfg(doctest)]

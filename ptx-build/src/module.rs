@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write as _;
+use core::ops::Bound;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use ptx_ir::raw::Interner;
@@ -12,13 +13,13 @@ use ptx_ir::{Code, EntityId, FunctionKind, Linkage, Module, Severity, Signatures
 use ptx_isa::{Directive, PtxVersion, Target};
 
 use crate::declaration::Declaration;
-use crate::error::{Error, Kind};
-use crate::function::{FunctionBuilder, no_results};
+use crate::error::{BuildError, BuildErrorKind};
+use crate::function::{Body, FunctionBuilder, no_results};
 use crate::handle_owner::{Handle, HandleOwners};
 use crate::initializer::Scope;
-use crate::interface::{Interface, pragma};
+use crate::interface::{FunctionHeader, pragma};
 use crate::lexical;
-use crate::operand::{Func, Var};
+use crate::operand::{Func, Variable};
 use crate::section::{self, Datum};
 use crate::writer::Dependency;
 
@@ -31,11 +32,11 @@ pub(crate) struct Global {
     pub(crate) class: u32,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) kind: FunctionKind,
-    pub(crate) interface: Interface,
+    pub(crate) interface: FunctionHeader,
     /// The last declaration of it without a body; empty where there is none.
     pub(crate) declared: String,
     is_defined: bool,
@@ -51,6 +52,8 @@ pub(crate) enum DeclState {
     Open,
     /// In a scope of another function, until that is finished.
     Nested { owner: u32, scope: u32 },
+    /// Nowhere: the function was discarded before it was finished.
+    Discarded,
     /// Everywhere.
     Declared,
 }
@@ -85,7 +88,7 @@ pub(crate) struct LegalityCache {
 
 impl Tables {
     /// The name of a variable of this module, used in a function or, without a name of one, outside.
-    pub(crate) fn global(&self, var: Var, place: Option<&str>) -> Result<&str, Error> {
+    pub(crate) fn global(&self, var: Variable, place: Option<&str>) -> Result<&str, BuildError> {
         let known = self.globals.get(var.index as usize);
         let known = known.filter(|_| var.owner == self.owner);
         known
@@ -94,14 +97,32 @@ impl Tables {
     }
 
     /// A function of this module, used in a function or outside.
-    pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, Error> {
+    pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, BuildError> {
         let known = self.functions.get(func.index as usize);
         let known = known.filter(|_| func.owner == self.owner);
         let known = known.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
         match (place, known.written) {
+            (_, DeclState::Discarded) => Err(discarded(&known.name)),
             (None, DeclState::Open | DeclState::Nested { .. }) => Err(later(&known.name)),
             _ => Ok(known),
         }
+    }
+
+    /// Forgets a function; its handles are refused from now on.
+    fn remove_function(&mut self, index: u32) {
+        if let Some(f) = self.functions.get_mut(index as usize) {
+            f.written = DeclState::Discarded;
+            self.names.remove(&f.name);
+            self.by_name.remove(&f.name);
+        }
+    }
+
+    /// Whether a name of the module begins like this.
+    pub(crate) fn has_prefix(&self, prefix: &str) -> bool {
+        let mut from = self
+            .names
+            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        from.next().is_some_and(|name| name.starts_with(prefix))
     }
 
     /// Statements were judged that mention these.
@@ -116,10 +137,10 @@ impl Tables {
     }
 
     /// Refuses to change an interface that statements were judged by.
-    pub(crate) fn can_change(&self, func: Func) -> Result<(), Error> {
+    pub(crate) fn can_change(&self, func: Func) -> Result<(), BuildError> {
         match self.functions.get(func.index as usize) {
-            Some(f) if f.is_fixed => Err(Error::new(
-                Kind::Argument,
+            Some(f) if f.is_fixed => Err(BuildError::new(
+                BuildErrorKind::Argument,
                 format!(
                     "`{}` is mentioned already with the interface that it had",
                     f.name
@@ -168,9 +189,9 @@ impl LegalityCache {
     }
 }
 
-fn taken(name: &str) -> Error {
-    Error::new(
-        Kind::Duplicate,
+fn taken(name: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Duplicate,
         format!("the module has a `{name}` already"),
         "give it another name; a function that was declared is begun with `define`",
     )
@@ -178,19 +199,29 @@ fn taken(name: &str) -> Error {
 
 /// A function whose text comes behind what mentions it.
 #[cold]
-pub(crate) fn later(function: &str) -> Error {
-    Error::new(
-        Kind::Unplaced,
+pub(crate) fn later(function: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Unplaced,
         format!("`{function}` is begun and not finished, and stands behind what mentions it"),
         "declare it before with `declare_func`, and begin it with `define`",
     )
     .code_is(Code::LateDeclaration)
 }
 
+/// A function that was discarded before it was finished.
 #[cold]
-pub(crate) fn no_variables(range: &str) -> Error {
-    Error::new(
-        Kind::Argument,
+pub(crate) fn discarded(function: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Foreign,
+        format!("the function `{function}` was discarded"),
+        "use the handle of the function that was built in its place, or declare one with `declare_func`",
+    )
+}
+
+#[cold]
+pub(crate) fn no_variables(range: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Argument,
         format!("`{range}` is a range without members that can be named"),
         "a range has one member at least, and its name ends with no digit: of `x1<4>` nothing can be named, as `x10` is 10 behind `x`",
     )
@@ -222,8 +253,6 @@ pub struct ModuleBuilder {
     files: BTreeSet<u32>,
     /// Those that functions mention, each with the first function.
     mentioned_files: BTreeMap<u32, String>,
-    /// The first function that was begun and not finished.
-    pub(crate) dropped: Option<Error>,
 }
 
 impl ModuleBuilder {
@@ -252,7 +281,6 @@ impl ModuleBuilder {
             files: BTreeSet::new(),
             is_virtual: false,
             mentioned_files: BTreeMap::new(),
-            dropped: None,
         };
         module.write_header();
         module
@@ -313,7 +341,7 @@ impl ModuleBuilder {
     }
 
     /// Adds a word behind the target: `debug`, `texmode_independent`. Manual 11.1.2.
-    pub fn target_option(&mut self, option: &str) -> Result<(), Error> {
+    pub fn target_option(&mut self, option: &str) -> Result<(), BuildError> {
         lexical::name(option)?;
         self.options.push(option.to_string());
         self.write_header();
@@ -322,7 +350,7 @@ impl ModuleBuilder {
 
     /// Adds another line of `.target` behind the first, a target or words such as `texmode_independent`. Its target means nothing:
     /// that of the first line counts.
-    pub fn another_target(&mut self, words: &[&str]) -> Result<(), Error> {
+    pub fn another_target(&mut self, words: &[&str]) -> Result<(), BuildError> {
         words.iter().try_for_each(|w| lexical::name(w))?;
         self.more_targets.push(words.join(", "));
         self.write_header();
@@ -337,12 +365,12 @@ impl ModuleBuilder {
     }
 
     /// `.file index "path"`, for [`FunctionBuilder::loc`].
-    pub fn file(&mut self, index: u32, path: &str) -> Result<(), Error> {
+    pub fn file(&mut self, index: u32, path: &str) -> Result<(), BuildError> {
         self.file_with(index, path, &[])
     }
 
     /// The same with what may stand behind the path: the time of the last change, and the size.
-    pub fn file_with(&mut self, index: u32, path: &str, more: &[u64]) -> Result<(), Error> {
+    pub fn file_with(&mut self, index: u32, path: &str, more: &[u64]) -> Result<(), BuildError> {
         let mut text = format!("{} {index} {}", Directive::File, lexical::string(path)?);
         for number in more {
             let _ = write!(text, ", {number}");
@@ -350,7 +378,7 @@ impl ModuleBuilder {
         if self.files.contains(&index) {
             let message = format!("the module has a file {index} already");
             let help = "give each file an index of its own";
-            return Err(Error::new(Kind::Duplicate, message, help));
+            return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
         self.item(&text)?;
         self.files.insert(index);
@@ -358,25 +386,25 @@ impl ModuleBuilder {
     }
 
     /// `.pragma "…";`
-    pub fn pragma(&mut self, text: &str) -> Result<(), Error> {
+    pub fn pragma(&mut self, text: &str) -> Result<(), BuildError> {
         self.pragmas(&[text])
     }
 
     /// `.pragma "…", "…";`
-    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), Error> {
+    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), BuildError> {
         self.item(&pragma(texts)?)
     }
 
     /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
     /// a function with a body, wherever that stands.
-    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
+    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
         let text = self.alias_text(alias, of)?;
         self.text.push_str(&text);
         self.text.push('\n');
         Ok(())
     }
 
-    pub(crate) fn alias_text(&self, alias: Func, of: Func) -> Result<String, Error> {
+    pub(crate) fn alias_text(&self, alias: Func, of: Func) -> Result<String, BuildError> {
         let (a, b) = (self.tables.func(alias, None)?, self.tables.func(of, None)?);
         let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
         if a.is_defined {
@@ -385,7 +413,9 @@ impl ModuleBuilder {
                 a.name, b.name
             );
             let help = "declare a function without a body for the other name: `declare_func`";
-            return Err(Error::new(Kind::Duplicate, message, help).code_is(Code::Alias));
+            return Err(
+                BuildError::new(BuildErrorKind::Duplicate, message, help).code_is(Code::Alias)
+            );
         }
         // Held against both as they are known so far; that the other one has a body shows at the end.
         let header = b.interface.header(b.kind, &b.name)?;
@@ -397,13 +427,13 @@ impl ModuleBuilder {
     }
 
     /// `.section name { … }`: debug information.
-    pub fn section(&mut self, name: &str, data: &[Datum]) -> Result<(), Error> {
+    pub fn section(&mut self, name: &str, data: &[Datum]) -> Result<(), BuildError> {
         let text = section::text(name, data)?;
         self.item(&text)
     }
 
     /// Adds text as an item of the module, a debug section say, if it is legal alone.
-    pub fn item(&mut self, text: &str) -> Result<(), Error> {
+    pub fn item(&mut self, text: &str) -> Result<(), BuildError> {
         let head = self.tables.header.len();
         let module = self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
         let name = |s: &Symbol| match s.number {
@@ -424,12 +454,12 @@ impl ModuleBuilder {
     }
 
     /// Refuses an item that is not legal behind the header.
-    fn verify(&self, whole: &str, start: usize, text: &str) -> Result<Module, Error> {
+    fn verify(&self, whole: &str, start: usize, text: &str) -> Result<Module, BuildError> {
         crate::check::errors(whole, start, start + text.len())
-            .map_err(|found| Error::illegal(text.to_string(), found))
+            .map_err(|found| BuildError::illegal(text.to_string(), found))
     }
 
-    fn claim(&mut self, name: &str) -> Result<(), Error> {
+    fn claim(&mut self, name: &str) -> Result<(), BuildError> {
         lexical::module_name(name)?;
         if !self.tables.names.insert(name.to_string()) {
             return Err(taken(name));
@@ -439,7 +469,7 @@ impl ModuleBuilder {
 
     /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
     /// again where the linkage allows it, `.extern` before the definition say, and keeps its handle.
-    pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
+    pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
         declaration.has_members()?;
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
@@ -447,7 +477,7 @@ impl ModuleBuilder {
     }
 
     /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
-    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Var>, Error> {
+    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Variable>, BuildError> {
         let scope = Scope {
             tables: &self.tables,
             body: None,
@@ -505,7 +535,7 @@ impl ModuleBuilder {
                     self.tables.globals.push(global);
                 }
             }
-            Var {
+            Variable {
                 owner: self.tables.owner,
                 index,
             }
@@ -518,29 +548,29 @@ impl ModuleBuilder {
     }
 
     /// Begins a kernel.
-    pub fn kernel(&mut self, name: &str) -> Result<FunctionBuilder<'_>, Error> {
+    pub fn kernel(&mut self, name: &str) -> Result<FunctionBuilder<'_>, BuildError> {
         self.begin(name, FunctionKind::Entry)
     }
 
     /// Begins a function. One that was [declared](Self::declare_func) before is begun with [`define`](Self::define).
-    pub fn func(&mut self, name: &str) -> Result<FunctionBuilder<'_>, Error> {
+    pub fn func(&mut self, name: &str) -> Result<FunctionBuilder<'_>, BuildError> {
         self.begin(name, FunctionKind::Func)
     }
 
-    fn begin(&mut self, name: &str, kind: FunctionKind) -> Result<FunctionBuilder<'_>, Error> {
-        let func = self.add_function(name, kind, Interface::default())?;
+    fn begin(&mut self, name: &str, kind: FunctionKind) -> Result<FunctionBuilder<'_>, BuildError> {
+        let func = self.add_function(name, kind, FunctionHeader::default())?;
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.is_defined = true;
         }
-        Ok(FunctionBuilder::new(self, func, kind, name))
+        Ok(FunctionBuilder::new(self, func, kind, name, None))
     }
 
     fn add_function(
         &mut self,
         name: &str,
         kind: FunctionKind,
-        interface: Interface,
-    ) -> Result<Func, Error> {
+        interface: FunctionHeader,
+    ) -> Result<Func, BuildError> {
         self.claim(name)?;
         let index = self.tables.functions.len() as u32;
         self.tables.functions.push(Function {
@@ -566,12 +596,12 @@ impl ModuleBuilder {
         linkage: Option<Linkage>,
         returns: &[Declaration],
         params: &[Declaration],
-    ) -> Result<Func, Error> {
-        let of = Interface {
+    ) -> Result<Func, BuildError> {
+        let of = FunctionHeader {
             linkage,
             returns: returns.to_vec(),
             params: params.to_vec(),
-            ..Interface::default()
+            ..FunctionHeader::default()
         };
         self.declare_function(FunctionKind::Func, name, of)
     }
@@ -581,8 +611,8 @@ impl ModuleBuilder {
         &mut self,
         kind: FunctionKind,
         name: &str,
-        interface: Interface,
-    ) -> Result<Func, Error> {
+        interface: FunctionHeader,
+    ) -> Result<Func, BuildError> {
         let (func, text) = self.declaration_of(kind, name, interface)?;
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
             f.written = DeclState::Declared;
@@ -597,8 +627,8 @@ impl ModuleBuilder {
         &mut self,
         kind: FunctionKind,
         name: &str,
-        interface: Interface,
-    ) -> Result<(Func, String), Error> {
+        interface: FunctionHeader,
+    ) -> Result<(Func, String), BuildError> {
         lexical::module_name(name)?;
         if let Some(result) = interface.returns.first()
             && kind == FunctionKind::Entry
@@ -632,42 +662,87 @@ impl ModuleBuilder {
         Ok((func, text))
     }
 
-    /// Begins the body of a function that was declared; its parameters and results have to be added again.
-    pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, Error> {
+    /// Begins the body of a function that was declared. The definition has the results, parameters, attributes and directives of
+    /// the declaration, and its linkage unless that is `.extern`; [`FunctionBuilder::param_variable`] and its siblings give the
+    /// handles of parameters and results, and [`FunctionBuilder::set_interface`] replaces all of it.
+    ///
+    /// ```
+    /// # use ptx_build::{Declaration, ModuleBuilder, at};
+    /// # use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
+    /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    /// let param = |name| Declaration::new(StateSpace::Param, T::B32, name);
+    /// let f = m.declare_func("f", None, &[param("r")], &[param("x")])?;
+    /// let mut b = m.define(f)?;
+    /// if let (Some(r), Some(x)) = (b.result_variable(0), b.param_variable(0)) {
+    ///     let value = b.reg(T::B32);
+    ///     b.ld().param().b32((value, at(x)))?;
+    ///     b.st().param().b32((at(r), value))?;
+    /// }
+    /// b.ret().emit(())?;
+    /// b.finish()?;
+    /// # m.finish()?;
+    /// # Ok::<(), ptx_build::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The function has a body already ([`Duplicate`](BuildErrorKind::Duplicate)), or belongs to another module or was discarded
+    /// ([`Foreign`](BuildErrorKind::Foreign)).
+    pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, BuildError> {
         let known = self.tables.functions.get(func.index as usize);
         let known = known.filter(|_| func.owner == self.tables.owner);
         let known = known.ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?;
-        let (kind, name) = (known.kind, known.name.clone());
+        let before = known.clone();
+        if known.written == DeclState::Discarded {
+            return Err(discarded(&known.name));
+        }
         if known.is_defined {
-            let message = format!("`{name}` has a body already");
+            let message = format!("`{}` has a body already", known.name);
             let help = "a function has one body: give the other one another name";
-            return Err(Error::new(Kind::Duplicate, message, help));
+            return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
         if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
-            f.interface = Interface::default();
+            f.interface.linkage = f.interface.linkage.filter(|l| *l != Linkage::Extern);
             f.is_defined = true;
             f.is_fixed = false;
         }
-        Ok(FunctionBuilder::new(self, func, kind, &name))
+        let (kind, name) = (before.kind, before.name.clone());
+        let mut builder = FunctionBuilder::new(self, func, kind, &name, Some(before));
+        builder.bind_interface()?;
+        Ok(builder)
     }
 
-    /// Notes that a function says that it comes from a file.
-    pub(crate) fn mention_file(&mut self, file: u32, function: &str) {
-        let entry = self.mentioned_files.entry(file);
-        entry.or_insert_with(|| function.to_string());
-    }
-
-    /// A function is finished: what it declared inside is known from now on, as it is itself.
-    pub(crate) fn add_function_text(&mut self, functions: &[u32], parts: [&str; 3]) {
-        // Once, and not by doubling: these texts are long.
-        self.text.reserve(parts.iter().map(|p| p.len()).sum());
-        for part in parts {
-            self.text.push_str(part);
+    /// A function was discarded: it is as it was before, and what was declared inside it does not exist any more.
+    pub(crate) fn restore(&mut self, func: u32, before: Option<Function>, nested: &[u32]) {
+        match before {
+            Some(before) => {
+                if let Some(f) = self.tables.functions.get_mut(func as usize) {
+                    *f = before;
+                }
+            }
+            None => self.tables.remove_function(func),
         }
-        for function in functions {
+        for function in nested.iter().filter(|f| **f != func) {
+            self.tables.remove_function(*function);
+        }
+    }
+
+    /// Adds the text of a finished function. What it declared inside is known from now on, as it is itself.
+    pub(crate) fn add_function_text(&mut self, body: &Body, header: &str) {
+        let text = body.layout();
+        self.text.reserve(header.len() + text.len() + 2);
+        self.text.push_str(header);
+        self.text.push_str(&text);
+        self.text.push_str("}\n");
+        for function in &body.declared {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
                 f.written = DeclState::Declared;
             }
+        }
+        self.places.extend(&body.places);
+        for file in &body.files {
+            let entry = self.mentioned_files.entry(*file);
+            entry.or_insert_with(|| body.name.clone());
         }
     }
 
@@ -677,16 +752,15 @@ impl ModuleBuilder {
     }
 
     /// The module, if it is legal as a whole.
-    pub fn finish(self) -> Result<Module, Error> {
-        if let Some(error) = self.dropped {
-            return Err(error);
-        }
+    pub fn finish(self) -> Result<Module, BuildError> {
         let mut mentioned = self.mentioned_files.iter();
         if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {
             let message =
                 format!("`{function}` comes from a file {file}, which the module does not have");
             let help = "`ModuleBuilder::file` adds it";
-            return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
+            return Err(
+                BuildError::new(BuildErrorKind::Unplaced, message, help).code_is(Code::DebugInfo)
+            );
         }
         let mut text = self.text;
         text.insert_str(0, &self.tables.header);
@@ -695,7 +769,7 @@ impl ModuleBuilder {
                 .into_iter()
                 .filter(|d| d.severity == Severity::Error)
                 .collect();
-            Error::illegal(text.clone(), found)
+            BuildError::illegal(text.clone(), found)
         })
     }
 }

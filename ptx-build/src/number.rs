@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use ptx_ir::Limits;
 use ptx_ir::constant::read_expression;
 
-use crate::error::Error;
+use crate::error::BuildError;
 use crate::lexical::no_constant;
 
 /// A number of a declaration or directive: an integer, or a constant expression in its own spelling, such as `"0x10"` or `"4*8"`.
@@ -17,7 +17,7 @@ pub struct Number {
 
 impl Number {
     /// Its spelling, if it is a number.
-    pub fn text(&self) -> Result<&str, Error> {
+    pub fn text(&self) -> Result<&str, BuildError> {
         match crate::lexical::is_constant(&self.text) {
             true => Ok(&self.text),
             false => Err(no_constant(&self.text)),
@@ -25,12 +25,12 @@ impl Number {
     }
 
     /// What it is worth, which has to be an integer of 32 bits.
-    pub(crate) fn as_u32(&self) -> Result<u32, Error> {
+    pub(crate) fn as_u32(&self) -> Result<u32, BuildError> {
         let value = self.value.and_then(|v| u32::try_from(v).ok());
         value.ok_or_else(|| {
             let message = alloc::format!("`{}` is no integer of 32 bits", self.text);
-            Error::new(
-                crate::Kind::Spelling,
+            BuildError::new(
+                crate::BuildErrorKind::Spelling,
                 message,
                 "numbers of files, lines and columns are such",
             )

@@ -8,6 +8,7 @@ use core::ops::{Add, Neg, Not, Sub};
 use ptx_ir::{AddressForm, Selector};
 use ptx_isa::SpecialReg;
 
+use crate::operand_count::{AnyCount, Count};
 use crate::writer::Writer;
 
 macro_rules! handles {
@@ -26,35 +27,47 @@ handles! {
     /// A register of the function that made it.
     Reg
     /// A variable or parameter of the module or function that made it.
-    Var
+    Variable
     /// A label of the function that made it: a place, or a table of functions, labels or parameters.
-    Label
+    CodeLabel
     /// A function or kernel of the module that made it.
     Func
     /// A declared range of registers, `%r<100>`, or a plain name, of the function that made it.
     RegRange
 }
 
-/// What can be written as an operand. Numbers, [`Reg`], [`Var`], [`Label`], [`Func`], [`SpecialReg`], an [`Address`], an array (a
-/// vector), and any [`Operand`].
-pub trait IntoOperand {
-    /// Writes it.
+/// What can be written as an operand. Numbers, [`Reg`], [`Variable`], [`CodeLabel`], [`Func`], [`SpecialReg`], an [`AddressExpr`], an array (a
+/// vector), and any [`OperandExpr`].
+///
+/// Sealed: a type of your own becomes an operand by conversion to an [`OperandExpr`].
+pub trait IntoOperand: Sized + sealed::Operand {
+    #[doc(hidden)]
     fn write(self, w: &mut Writer<'_>);
 }
 
-/// What can be written as the operands of one instruction: an operand, a tuple, a slice of [`Operand`]s.
-pub trait IntoOperands {
-    /// Writes them.
+/// What can be written as the operands of one instruction: an operand, a tuple, a slice of [`OperandExpr`]s.
+///
+/// Sealed, like [`IntoOperand`].
+pub trait IntoOperands: Sized + sealed::Operands {
+    #[doc(hidden)]
+    type Count;
+
+    #[doc(hidden)]
     fn write_all(self, w: &mut Writer<'_>);
+}
+
+mod sealed {
+    pub trait Operand {}
+    pub trait Operands {}
 }
 
 /// `_`: a result that is dropped.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Sink;
+pub struct Discard;
 
 /// A base with an offset: `[a+16]`.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Address {
+pub struct AddressExpr {
     base: Base,
     offset: Option<i64>,
     form: AddressForm,
@@ -63,11 +76,11 @@ pub struct Address {
 #[derive(Copy, Clone, PartialEq, Debug)]
 enum Base {
     Reg(Reg),
-    Var(Var),
+    Variable(Variable),
     Number(i64),
 }
 
-impl Address {
+impl AddressExpr {
     /// Without brackets, as moves and initialisers take it: `a+16`.
     #[must_use]
     pub const fn bare(mut self) -> Self {
@@ -83,27 +96,27 @@ impl Address {
     }
 }
 
-impl From<Reg> for Address {
+impl From<Reg> for AddressExpr {
     fn from(reg: Reg) -> Self {
         address(Base::Reg(reg), None)
     }
 }
 
-impl From<Var> for Address {
-    fn from(var: Var) -> Self {
-        address(Base::Var(var), None)
+impl From<Variable> for AddressExpr {
+    fn from(var: Variable) -> Self {
+        address(Base::Variable(var), None)
     }
 }
 
 /// An address that is a number: `[16]`.
-impl From<i64> for Address {
+impl From<i64> for AddressExpr {
     fn from(number: i64) -> Self {
         address(Base::Number(number), None)
     }
 }
 
-const fn address(base: Base, offset: Option<i64>) -> Address {
-    Address {
+const fn address(base: Base, offset: Option<i64>) -> AddressExpr {
+    AddressExpr {
         base,
         offset,
         form: AddressForm::Bracketed,
@@ -111,48 +124,48 @@ const fn address(base: Base, offset: Option<i64>) -> Address {
 }
 
 /// `[a]`: the memory at a register or variable. With an offset, `a + 16` says the same.
-pub fn at(base: impl Into<Address>) -> Address {
+pub fn at(base: impl Into<AddressExpr>) -> AddressExpr {
     base.into()
 }
 
 macro_rules! offsets {
     ($($name:ident)*) => {
         $(impl Add<i64> for $name {
-            type Output = Address;
-            fn add(self, offset: i64) -> Address {
+            type Output = AddressExpr;
+            fn add(self, offset: i64) -> AddressExpr {
                 address(Base::$name(self), Some(offset))
             }
         }
         impl Sub<i64> for $name {
-            type Output = Address;
-            fn sub(self, offset: i64) -> Address {
+            type Output = AddressExpr;
+            fn sub(self, offset: i64) -> AddressExpr {
                 address(Base::$name(self), Some(offset.wrapping_neg()))
             }
         })*
     };
 }
-offsets!(Reg Var);
+offsets!(Reg Variable);
 
 impl Not for Reg {
-    type Output = Operand;
+    type Output = OperandExpr;
     /// `!p`
-    fn not(self) -> Operand {
-        Operand::Not(Box::new(Operand::Reg(self)))
+    fn not(self) -> OperandExpr {
+        OperandExpr::Not(Box::new(OperandExpr::Reg(self)))
     }
 }
 
 impl Neg for Reg {
-    type Output = Operand;
+    type Output = OperandExpr;
     /// `-a`
-    fn neg(self) -> Operand {
-        Operand::Neg(Box::new(Operand::Reg(self)))
+    fn neg(self) -> OperandExpr {
+        OperandExpr::Neg(Box::new(OperandExpr::Reg(self)))
     }
 }
 
 /// Any operand as a value.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum Operand {
+pub enum OperandExpr {
     /// A register.
     Reg(Reg),
     /// A special register.
@@ -168,34 +181,34 @@ pub enum Operand {
     /// A constant in its own spelling: `0x10`, `1.5`, `4*8`.
     Constant(String),
     /// A variable or parameter.
-    Var(Var),
+    Variable(Variable),
     /// A function.
     Func(Func),
     /// A label.
-    Label(Label),
+    Label(CodeLabel),
     /// A base, an offset where there is one, and how both are written.
-    Address(Box<Operand>, Option<Box<Operand>>, AddressForm),
+    Address(Box<OperandExpr>, Option<Box<OperandExpr>>, AddressForm),
     /// `[a, b, {c, d}]`
-    Bracket(Vec<Operand>),
+    Bracket(Vec<OperandExpr>),
     /// `{a, b}`
-    Vector(Vec<Operand>),
+    Vector(Vec<OperandExpr>),
     /// `(a, b)`
-    List(Vec<Operand>),
+    List(Vec<OperandExpr>),
     /// `p|q`
-    Pair(Box<Operand>, Box<Operand>),
+    Pair(Box<OperandExpr>, Box<OperandExpr>),
     /// `!p`
-    Not(Box<Operand>),
+    Not(Box<OperandExpr>),
     /// `-a`
-    Neg(Box<Operand>),
+    Neg(Box<OperandExpr>),
     /// `v.x`, `%tid.x`, `a.b0`
-    Lane(Box<Operand>, Selector),
+    Lane(Box<OperandExpr>, Selector),
     /// `_`
     Sink,
 }
 
 macro_rules! into_value {
     ($($from:ty => $variant:ident $(as $to:ty)?;)*) => {
-        $(impl From<$from> for Operand {
+        $(impl From<$from> for OperandExpr {
             fn from(value: $from) -> Self {
                 Self::$variant(value $(as $to)?)
             }
@@ -203,15 +216,15 @@ macro_rules! into_value {
     };
 }
 into_value! {
-    Reg => Reg; Var => Var; Func => Func; Label => Label; SpecialReg => Special;
+    Reg => Reg; Variable => Variable; Func => Func; CodeLabel => Label; SpecialReg => Special;
     i32 => Int as i64; i64 => Int; u32 => Int as i64; u64 => Unsigned; f32 => F32; f64 => F64;
 }
 
-impl From<Address> for Operand {
-    fn from(a: Address) -> Self {
+impl From<AddressExpr> for OperandExpr {
+    fn from(a: AddressExpr) -> Self {
         let base = match a.base {
             Base::Reg(r) => Self::Reg(r),
-            Base::Var(v) => Self::Var(v),
+            Base::Variable(v) => Self::Variable(v),
             Base::Number(n) => Self::Int(n),
         };
         Self::Address(
@@ -222,13 +235,13 @@ impl From<Address> for Operand {
     }
 }
 
-impl From<Sink> for Operand {
-    fn from(_: Sink) -> Self {
+impl From<Discard> for OperandExpr {
+    fn from(_: Discard) -> Self {
         Self::Sink
     }
 }
 
-impl<T: Into<Operand>, const N: usize> From<[T; N]> for Operand {
+impl<T: Into<OperandExpr>, const N: usize> From<[T; N]> for OperandExpr {
     /// A vector.
     fn from(parts: [T; N]) -> Self {
         Self::Vector(parts.into_iter().map(Into::into).collect())
@@ -236,27 +249,27 @@ impl<T: Into<Operand>, const N: usize> From<[T; N]> for Operand {
 }
 
 /// `p|q`
-pub fn pair(p: impl Into<Operand>, q: impl Into<Operand>) -> Operand {
-    Operand::Pair(Box::new(p.into()), Box::new(q.into()))
+pub fn pair(p: impl Into<OperandExpr>, q: impl Into<OperandExpr>) -> OperandExpr {
+    OperandExpr::Pair(Box::new(p.into()), Box::new(q.into()))
 }
 
 /// `%tid.x`, `v.y`, `a.h10`; the selector is written without its dot. What is none drops out and leaves the whole.
-pub fn lane(of: impl Into<Operand>, selector: &str) -> Operand {
+pub fn lane(of: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
     match Selector::from_text(selector.as_bytes()) {
-        Some(selector) => Operand::Lane(Box::new(of.into()), selector),
-        None => Operand::Constant(String::from(selector)),
+        Some(selector) => OperandExpr::Lane(Box::new(of.into()), selector),
+        None => OperandExpr::Constant(String::from(selector)),
     }
 }
 
 /// `[a, b, …]`: several parts in one bracket.
-pub fn bracket<const N: usize>(parts: [Operand; N]) -> Operand {
-    Operand::Bracket(Vec::from(parts))
+pub fn bracket<const N: usize>(parts: [OperandExpr; N]) -> OperandExpr {
+    OperandExpr::Bracket(Vec::from(parts))
 }
 
 /// Vectors and brackets of what is legal do not nest deeper.
 const DEPTH: usize = 6;
 
-impl Operand {
+impl OperandExpr {
     fn put(&self, w: &mut Writer<'_>, depth: usize) {
         if depth > DEPTH {
             return w.too_deep();
@@ -279,7 +292,7 @@ impl Operand {
             Self::F32(x) => w.single(*x),
             Self::F64(x) => w.double(*x),
             Self::Constant(text) => w.constant(text),
-            Self::Var(v) => w.variable(*v),
+            Self::Variable(v) => w.variable(*v),
             Self::Func(f) => w.function(*f),
             Self::Label(l) => w.label(*l),
             Self::Address(base, offset, form) => {
@@ -320,13 +333,22 @@ impl Operand {
     }
 }
 
-impl IntoOperand for Operand {
+impl sealed::Operand for OperandExpr {}
+impl sealed::Operand for &OperandExpr {}
+impl sealed::Operand for Discard {}
+impl sealed::Operand for AddressExpr {}
+impl<T: IntoOperand, const N: usize> sealed::Operand for [T; N] {}
+impl<T: IntoOperand> sealed::Operands for T {}
+impl sealed::Operands for &[OperandExpr] {}
+impl sealed::Operands for () {}
+
+impl IntoOperand for OperandExpr {
     fn write(self, w: &mut Writer<'_>) {
         self.put(w, 0);
     }
 }
 
-impl IntoOperand for &Operand {
+impl IntoOperand for &OperandExpr {
     fn write(self, w: &mut Writer<'_>) {
         self.put(w, 0);
     }
@@ -334,7 +356,8 @@ impl IntoOperand for &Operand {
 
 macro_rules! direct {
     ($($ty:ty => $method:ident $(as $to:ty)?;)*) => {
-        $(impl IntoOperand for $ty {
+        $(impl sealed::Operand for $ty {}
+        impl IntoOperand for $ty {
             #[inline]
             fn write(self, w: &mut Writer<'_>) {
                 w.$method(self $(as $to)?);
@@ -343,23 +366,23 @@ macro_rules! direct {
     };
 }
 direct! {
-    Reg => register; Var => variable; Func => function; Label => label; SpecialReg => special;
+    Reg => register; Variable => variable; Func => function; CodeLabel => label; SpecialReg => special;
     i32 => integer as i64; u32 => integer as i64; i64 => integer; u64 => unsigned; f32 => single; f64 => double;
 }
 
-impl IntoOperand for Sink {
+impl IntoOperand for Discard {
     fn write(self, w: &mut Writer<'_>) {
         w.sink();
     }
 }
 
-impl IntoOperand for Address {
+impl IntoOperand for AddressExpr {
     #[inline]
     fn write(self, w: &mut Writer<'_>) {
         w.open_address(self.form);
         match self.base {
             Base::Reg(r) => w.register(r),
-            Base::Var(v) => w.variable(v),
+            Base::Variable(v) => w.variable(v),
             Base::Number(n) => w.integer(n),
         }
         if let Some(offset) = self.offset {
@@ -384,13 +407,18 @@ impl<T: IntoOperand, const N: usize> IntoOperand for [T; N] {
 }
 
 impl<T: IntoOperand> IntoOperands for T {
+    type Count = Count<1>;
+
+    #[inline]
     fn write_all(self, w: &mut Writer<'_>) {
         w.next();
         self.write(w);
     }
 }
 
-impl IntoOperands for &[Operand] {
+impl IntoOperands for &[OperandExpr] {
+    type Count = AnyCount;
+
     fn write_all(self, w: &mut Writer<'_>) {
         for operand in self {
             w.next();
@@ -400,12 +428,17 @@ impl IntoOperands for &[Operand] {
 }
 
 impl IntoOperands for () {
+    type Count = Count<0>;
+
     fn write_all(self, _: &mut Writer<'_>) {}
 }
 
 macro_rules! tuples {
-    ($(($($name:ident $at:tt),*))*) => {
-        $(impl<$($name: IntoOperand),*> IntoOperands for ($($name,)*) {
+    ($($count:literal ($($name:ident $at:tt),*))*) => {
+        $(impl<$($name: IntoOperand),*> sealed::Operands for ($($name,)*) {}
+        impl<$($name: IntoOperand),*> IntoOperands for ($($name,)*) {
+            type Count = Count<$count>;
+
             #[inline]
             fn write_all(self, w: &mut Writer<'_>) {
                 $(w.next(); self.$at.write(w);)*
@@ -414,14 +447,16 @@ macro_rules! tuples {
     };
 }
 tuples! {
-    (A 0)
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
+    1 (A 0)
+    2 (A 0, B 1)
+    3 (A 0, B 1, C 2)
+    4 (A 0, B 1, C 2, D 3)
+    5 (A 0, B 1, C 2, D 3, E 4)
+    6 (A 0, B 1, C 2, D 3, E 4, F 5)
+    7 (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
+    8 (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
+    9 (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
+    10 (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
+    11 (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
+    12 (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
 }

@@ -8,7 +8,7 @@ use core::fmt::Write as _;
 use ptx_ir::Code;
 use ptx_isa::{Directive, ScalarType};
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
 use crate::number::Number;
 
@@ -19,13 +19,13 @@ pub enum Datum {
     /// `name:`
     Label(String),
     /// Data of one width: `.b8 1, 2, 3`.
-    Data(ScalarType, Vec<Value>),
+    Data(ScalarType, Vec<DatumValue>),
 }
 
 /// A datum.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
-pub enum Value {
+pub enum DatumValue {
     /// A number.
     Number(Number),
     /// A label, of any section or function, or a section (with its dot); names are not looked up.
@@ -36,24 +36,24 @@ pub enum Value {
     Difference(String, String),
 }
 
-impl<T: Into<Number>> From<T> for Value {
+impl<T: Into<Number>> From<T> for DatumValue {
     fn from(number: T) -> Self {
         Self::Number(number.into())
     }
 }
 
 /// A label, or a section with its dot.
-pub(crate) fn name(text: &str) -> Result<&str, Error> {
+pub(crate) fn name(text: &str) -> Result<&str, BuildError> {
     lexical::name(text.strip_prefix('.').unwrap_or(text))?;
     Ok(text)
 }
 
-fn value(value: &Value) -> Result<String, Error> {
+fn value(value: &DatumValue) -> Result<String, BuildError> {
     Ok(match value {
-        Value::Number(n) => n.text()?.to_string(),
-        Value::Name(n) => name(n)?.to_string(),
-        Value::Plus(n, offset) => format!("{}+{}", name(n)?, offset.text()?),
-        Value::Difference(a, b) => format!("{}-{}", name(a)?, name(b)?),
+        DatumValue::Number(n) => n.text()?.to_string(),
+        DatumValue::Name(n) => name(n)?.to_string(),
+        DatumValue::Plus(n, offset) => format!("{}+{}", name(n)?, offset.text()?),
+        DatumValue::Difference(a, b) => format!("{}-{}", name(a)?, name(b)?),
     })
 }
 
@@ -64,7 +64,7 @@ const TYPES: &[ScalarType] = &[
     ScalarType::B64,
 ];
 
-pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, Error> {
+pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, BuildError> {
     let mut out = format!("{} {}\n{{\n", Directive::Section, name(of)?);
     for datum in data {
         match datum {
@@ -73,22 +73,22 @@ pub(crate) fn text(of: &str, data: &[Datum]) -> Result<String, Error> {
                 let _ = writeln!(out, "{label}:");
             }
             Datum::Data(_, values) if values.is_empty() => {
-                return Err(Error::new(
-                    Kind::Argument,
+                return Err(BuildError::new(
+                    BuildErrorKind::Argument,
                     format!("a line of the section `{of}` without data"),
                     "give it a value, or leave the line out",
                 ));
             }
             Datum::Data(ty, _) if !TYPES.contains(ty) => {
-                return Err(Error::new(
-                    Kind::Argument,
+                return Err(BuildError::new(
+                    BuildErrorKind::Argument,
                     format!("data of type `{ty}` in the section `{of}`"),
                     "data of sections are `.b8`, `.b16`, `.b32` or `.b64`",
                 )
                 .code_is(Code::DebugInfo));
             }
             Datum::Data(ty, values) => {
-                let values: Result<Vec<String>, Error> = values.iter().map(value).collect();
+                let values: Result<Vec<String>, BuildError> = values.iter().map(value).collect();
                 let _ = writeln!(out, "\t{ty} {}", values?.join(", "));
             }
         }

@@ -7,11 +7,11 @@ use core::fmt::Write as _;
 use ptx_ir::{AddressForm, Code, Selector};
 use ptx_isa::SpecialReg;
 
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::function::Body;
 use crate::handle_owner::Handle;
-use crate::module::{Tables, later};
-use crate::operand::{Func, Label, Reg, Var};
+use crate::module::{DeclState, Tables, discarded, later};
+use crate::operand::{CodeLabel, Func, Reg, Variable};
 
 /// Something declared that a statement mentions.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,9 +35,9 @@ pub struct Writer<'w> {
 
 /// What stands outside of its scope, or behind another one of its name.
 #[cold]
-pub(crate) fn hidden(noun: &str, name: &str) -> Error {
-    Error::new(
-        Kind::Foreign,
+pub(crate) fn hidden(noun: &str, name: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Foreign,
         format!(
             "the {noun} `{name}` is not visible here: its scope is closed, or its name means something else"
         ),
@@ -48,9 +48,9 @@ pub(crate) fn hidden(noun: &str, name: &str) -> Error {
 
 /// A label that is mentioned before it is placed, while the module has its name.
 #[cold]
-pub(crate) fn early(label: &str) -> Error {
-    Error::new(
-        Kind::Duplicate,
+pub(crate) fn early(label: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Duplicate,
         format!("the module has a `{label}` too, which the name means before the label is placed"),
         "give the label another name, or none: `label`",
     )
@@ -126,7 +126,7 @@ impl Writer<'_> {
         self.body.key.extend_from_slice(bytes);
     }
 
-    fn fail(&mut self, error: Error) {
+    fn fail(&mut self, error: BuildError) {
         self.body.error.get_or_insert(error);
     }
 
@@ -143,8 +143,8 @@ impl Writer<'_> {
     }
 
     pub(crate) fn too_deep(&mut self) {
-        self.fail(Error::new(
-            Kind::Argument,
+        self.fail(BuildError::new(
+            BuildErrorKind::Argument,
             "operands nest deeper than any instruction takes",
             "a vector or a bracket has registers, constants and at most vectors in it",
         ));
@@ -236,7 +236,7 @@ impl Writer<'_> {
         self.key_bytes(text.as_bytes());
     }
 
-    pub(crate) fn variable(&mut self, var: Var) {
+    pub(crate) fn variable(&mut self, var: Variable) {
         let (code, class) = if var.owner == self.body.owner {
             let Some(info) = self.body.locals.get(var.index as usize) else {
                 return self.foreign(Handle::Var(var));
@@ -271,7 +271,10 @@ impl Writer<'_> {
             return self.foreign(Handle::Func(func));
         };
         if !self.body.knows(func.index, info.written) {
-            let error = later(&info.name);
+            let error = match info.written {
+                DeclState::Discarded => discarded(&info.name),
+                _ => later(&info.name),
+            };
             return self.fail(error);
         }
         if self.body.shadows(&info.name, func.index) {
@@ -284,7 +287,7 @@ impl Writer<'_> {
         self.body.key.extend_from_slice(&func.index.to_le_bytes());
     }
 
-    pub(crate) fn label(&mut self, label: Label) {
+    pub(crate) fn label(&mut self, label: CodeLabel) {
         let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
             return self.foreign(Handle::Label(label));

@@ -5,7 +5,10 @@
 mod common;
 
 use common::check;
-use ptx_build::{Argument, Declaration, Error, Init, Interface, Kind, ModuleBuilder, at, bracket};
+use ptx_build::{
+    Argument, BuildError, BuildErrorKind, Declaration, FunctionHeader, Init, ModuleBuilder, at,
+    bracket,
+};
 use ptx_ir::{FunctionKind, Linkage};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, StateSpace as S, Target};
 
@@ -20,7 +23,7 @@ fn has(text: &str, parts: &[&str]) {
 }
 
 #[test]
-fn attributes() -> Result<(), Error> {
+fn attributes() -> Result<(), BuildError> {
     let mut m = module((9, 0), Target::Sm90);
     let managed = Declaration::new(S::Global, T::S32, "managed").attribute(".managed");
     let managed = m.declare(managed.init(Init::Int(7)))?;
@@ -30,7 +33,7 @@ fn attributes() -> Result<(), Error> {
     m.declare(both.attribute(".managed").attribute(".unified(19, 0x60)"))?;
     let elsewhere = Declaration::new(S::Global, T::F64, "elsewhere").linkage(Linkage::Extern);
     m.declare(elsewhere.attribute(".unified(7, 8)"))?;
-    let outside = Interface::new()
+    let outside = FunctionHeader::new()
         .linkage(Linkage::Extern)
         .attribute(".unified(1, 2)");
     m.declare_function(FunctionKind::Func, "outside", outside)?;
@@ -40,7 +43,7 @@ fn attributes() -> Result<(), Error> {
     f.finish()?;
     let mut k = m.kernel("k")?;
     let r = k.reg(T::B32);
-    k.ld().global().s32(r, at(managed))?;
+    k.ld().global().s32((r, at(managed)))?;
     k.ret().emit(())?;
     k.finish()?;
     // What is no attribute, or not of this.
@@ -48,12 +51,12 @@ fn attributes() -> Result<(), Error> {
         let odd = Declaration::new(S::Global, T::B32, "odd").attribute(text);
         m.declare(odd).unwrap_err().kind()
     };
-    assert_eq!(odd(&mut m, "managed"), Kind::Spelling);
+    assert_eq!(odd(&mut m, "managed"), BuildErrorKind::Spelling);
     assert_eq!(
         odd(&mut m, ".managed) .b32 x; .global .attribute(.managed"),
-        Kind::Spelling
+        BuildErrorKind::Spelling
     );
-    assert_eq!(odd(&mut m, ".unified(1)"), Kind::Illegal);
+    assert_eq!(odd(&mut m, ".unified(1)"), BuildErrorKind::Illegal);
     let shared = Declaration::new(S::Shared, T::B32, "odd").attribute(".managed");
     assert_eq!(m.declare(shared).unwrap_err().code().to_string(), "PTX0609");
     has(
@@ -70,7 +73,7 @@ fn attributes() -> Result<(), Error> {
 }
 
 #[test]
-fn aliases_and_pragmas() -> Result<(), Error> {
+fn aliases_and_pragmas() -> Result<(), BuildError> {
     let mut m = module((8, 0), Target::Sm80);
     m.pragma("nounroll")?;
     let x = Declaration::new(S::Param, T::B32, "x");
@@ -87,12 +90,12 @@ fn aliases_and_pragmas() -> Result<(), Error> {
     m.alias(other, real)?;
     let mut k = m.kernel("k")?;
     k.set_interface(
-        Interface::new()
+        FunctionHeader::new()
             .linkage(Linkage::Visible)
             .pragma(&["nounroll", "nounroll"]),
     )?;
     let r = k.reg(T::B32);
-    k.mov().u32(r, 1)?;
+    k.mov().u32((r, 1))?;
     k.pragma("nounroll")?;
     k.call_function(other, &[], &[r.into()])?;
     k.ret().emit(())?;
@@ -103,8 +106,14 @@ fn aliases_and_pragmas() -> Result<(), Error> {
         "PTX0620"
     );
     let bare = m.declare_func("bare", Some(Linkage::Extern), &[], &[])?;
-    assert_eq!(m.alias(bare, real).unwrap_err().kind(), Kind::Illegal);
-    assert_eq!(m.pragma("a\"b").unwrap_err().kind(), Kind::Spelling);
+    assert_eq!(
+        m.alias(bare, real).unwrap_err().kind(),
+        BuildErrorKind::Illegal
+    );
+    assert_eq!(
+        m.pragma("a\"b").unwrap_err().kind(),
+        BuildErrorKind::Spelling
+    );
     has(
         &check(m),
         &[
@@ -119,20 +128,20 @@ fn aliases_and_pragmas() -> Result<(), Error> {
 }
 
 #[test]
-fn parameters_that_are_registers() -> Result<(), Error> {
+fn parameters_that_are_registers() -> Result<(), BuildError> {
     let mut m = module((8, 0), Target::Sm80);
     let mut f = m.func("sum")?;
-    let total = f.register_param(T::B32, "total", true)?;
+    let total = f.add_register_result(T::B32, "total")?;
     let (a, b) = (
-        f.register_param(T::B32, "a", false)?,
-        f.register_param(T::B32, "b", false)?,
+        f.add_register_param(T::B32, "a")?,
+        f.add_register_param(T::B32, "b")?,
     );
-    f.add().s32(total, a, b)?;
+    f.add().s32((total, a, b))?;
     f.ret().emit(())?;
     let sum = f.finish()?;
     let mut k = m.kernel("k")?;
     let (x, y) = (k.reg(T::B32), k.reg(T::B32));
-    k.mov().u32(x, 3)?;
+    k.mov().u32((x, 3))?;
     k.call_function(sum, &[y.into()], &[x.into(), 4.into()])?;
     let parts = Argument::Parts(vec![(0, T::B32, x.into())]);
     let wrong = k.call_function(sum, &[y.into()], &[parts, 4.into()]);
@@ -143,7 +152,7 @@ fn parameters_that_are_registers() -> Result<(), Error> {
     k.ret().emit(())?;
     // A kernel has no results, and its parameters are no registers.
     assert_eq!(
-        k.register_param(T::B32, "r", true)
+        k.add_register_result(T::B32, "r")
             .unwrap_err()
             .code()
             .to_string(),
@@ -152,8 +161,8 @@ fn parameters_that_are_registers() -> Result<(), Error> {
     k.finish()?;
     let mut own = m.kernel("own")?;
     assert_eq!(
-        own.register_param(T::B32, "r", false).unwrap_err().kind(),
-        Kind::Illegal
+        own.add_register_param(T::B32, "r").unwrap_err().kind(),
+        BuildErrorKind::Illegal
     );
     own.ret().emit(())?;
     own.finish()?;
@@ -168,7 +177,7 @@ fn parameters_that_are_registers() -> Result<(), Error> {
 }
 
 #[test]
-fn textures_samplers_and_surfaces() -> Result<(), Error> {
+fn textures_samplers_and_surfaces() -> Result<(), BuildError> {
     let mut m = module((8, 0), Target::Sm80);
     m.target_option("texmode_independent")?;
     let field = |name: &str, value: &str| Init::Field(name.into(), value.into());
@@ -191,12 +200,12 @@ fn textures_samplers_and_surfaces() -> Result<(), Error> {
     let mut k = m.kernel("k")?;
     let v = [(); 4].map(|()| k.reg(T::B32));
     let (x, y) = (k.reg(T::F32), k.reg(T::F32));
-    let place = ptx_build::Operand::from([x, y]);
+    let place = ptx_build::OperandExpr::from([x, y]);
     k.tex()
         .d2d()
         .v4()
         .of_s32()
-        .f32(v, bracket([t.into(), s.into(), place]))?;
+        .f32((v, bracket([t.into(), s.into(), place])))?;
     k.suld()
         .b()
         .d1d()
@@ -212,12 +221,15 @@ fn textures_samplers_and_surfaces() -> Result<(), Error> {
             .unwrap_err()
             .kind()
     };
-    assert_eq!(wrong("address", "wrap"), Kind::Illegal);
-    assert_eq!(wrong("addr_mode_0", "wrapped"), Kind::Illegal);
-    assert_eq!(wrong("addr mode", "wrap"), Kind::Spelling);
-    assert_eq!(wrong("addr_mode_0", "a;b"), Kind::Spelling);
+    assert_eq!(wrong("address", "wrap"), BuildErrorKind::Illegal);
+    assert_eq!(wrong("addr_mode_0", "wrapped"), BuildErrorKind::Illegal);
+    assert_eq!(wrong("addr mode", "wrap"), BuildErrorKind::Spelling);
+    assert_eq!(wrong("addr_mode_0", "a;b"), BuildErrorKind::Spelling);
     let inside = Declaration::new(S::Shared, T::Texref, "inside");
-    assert_eq!(m.declare(inside).unwrap_err().kind(), Kind::Illegal);
+    assert_eq!(
+        m.declare(inside).unwrap_err().kind(),
+        BuildErrorKind::Illegal
+    );
     has(
         &check(m),
         &[
@@ -233,7 +245,7 @@ fn textures_samplers_and_surfaces() -> Result<(), Error> {
 }
 
 #[test]
-fn bytes_of_addresses() -> Result<(), Error> {
+fn bytes_of_addresses() -> Result<(), BuildError> {
     let mut m = module((8, 0), Target::Sm80);
     let table = m.declare(Declaration::new(S::Global, T::B32, "table").array([4]))?;
     let mut f = m.func("callee")?;
@@ -268,10 +280,10 @@ fn bytes_of_addresses() -> Result<(), Error> {
     assert_eq!(m.declare(wide).unwrap_err().code().to_string(), "PTX0611");
     let mask = Init::Masked("0x1FF".into(), Box::new(Init::Address(table, 0)));
     let odd = Declaration::new(S::Global, T::U8, "odd").init(mask);
-    assert_eq!(m.declare(odd).unwrap_err().kind(), Kind::Illegal);
+    assert_eq!(m.declare(odd).unwrap_err().kind(), BuildErrorKind::Illegal);
     let mask = Init::Masked("0xFF(".into(), Box::new(Init::Address(table, 0)));
     let odd = Declaration::new(S::Global, T::U8, "odd").init(mask);
-    assert_eq!(m.declare(odd).unwrap_err().kind(), Kind::Spelling);
+    assert_eq!(m.declare(odd).unwrap_err().kind(), BuildErrorKind::Spelling);
     has(
         &check(m),
         &[
@@ -303,7 +315,7 @@ fn initial_values_that_are_too_many_or_of_the_wrong_sort() {
 }
 
 #[test]
-fn directives_before_a_body() -> Result<(), Error> {
+fn directives_before_a_body() -> Result<(), BuildError> {
     let mut m = module((8, 0), Target::Sm90);
     let mut k = m.kernel("k")?;
     k.directive(Directive::Reqntid, &[32, 4])

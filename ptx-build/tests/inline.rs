@@ -5,7 +5,8 @@
 mod common;
 
 use ptx_build::{
-    AsmOperand, AsmStyle, Error, Kind, ModuleBuilder, Operand, Report, check_asm, check_inline_asm,
+    AsmOperand, AsmReport, AsmStyle, BuildError, BuildErrorKind, ModuleBuilder, OperandExpr,
+    check_asm, check_inline_asm,
 };
 use ptx_isa::{PtxVersion, ScalarType as T, Target};
 
@@ -26,7 +27,7 @@ fn check(
     style: AsmStyle,
     text: &str,
     constraints: &[&str],
-) -> Result<Report, Error> {
+) -> Result<AsmReport, BuildError> {
     check_inline_asm(version, target, style, text, &operands(constraints))
 }
 
@@ -34,10 +35,10 @@ fn check(
 fn assemble((version, target): (PtxVersion, Target), style: AsmStyle, text: &str, all: &[&str]) {
     let mut m = ModuleBuilder::new(version, target);
     let mut k = m.kernel("k").unwrap();
-    let operands: Vec<(&str, Operand)> = all
+    let operands: Vec<(&str, OperandExpr)> = all
         .iter()
         .map(|c| match c.strip_prefix("n:") {
-            Some(value) => ("", Operand::Int(value.parse().unwrap())),
+            Some(value) => ("", OperandExpr::Int(value.parse().unwrap())),
             None => {
                 let ty = match c.trim_start_matches(['=', '+', '&']) {
                     "b" => T::Pred,
@@ -72,7 +73,7 @@ fn texts_of_cuda() {
         &'c [&'c str],
         &'c [&'c str],
         &'c [&'c str],
-        fn(&Report) -> bool,
+        fn(&AsmReport) -> bool,
     );
     let cases: &[Case<'_>] = &[
         (
@@ -326,10 +327,10 @@ fn operands_with_names_and_wrong_ones() {
     );
     // What is no constraint, and an input tied to an input.
     let error = AsmOperand::from_constraint("=x").unwrap_err();
-    assert_eq!(error.kind(), Kind::Spelling);
+    assert_eq!(error.kind(), BuildErrorKind::Spelling);
     let tied = [AsmOperand::input(T::B32), AsmOperand::same_as(0)];
     let error = check_inline_asm(version, target, AsmStyle::Cuda, "", &tied).unwrap_err();
-    assert_eq!(error.kind(), Kind::Argument);
+    assert_eq!(error.kind(), BuildErrorKind::Argument);
     // A register that the target does not have.
     let old = PtxVersion::new(7, 0);
     let wide = [AsmOperand::output(T::B128)];
@@ -345,7 +346,7 @@ fn a_name_inside_does_not_catch_an_operand() {
     let t = k.named_reg(T::B32, "t").unwrap();
     let text = "{ .reg .b32 t; mov.b32 t, {a}; }";
     let error = k.asm(text, &[("a", t.into())]).unwrap_err();
-    assert_eq!(error.kind(), Kind::Duplicate);
+    assert_eq!(error.kind(), BuildErrorKind::Duplicate);
     assert_eq!(
         error.message(),
         "the fragment declares `t`, which `{a}` would be taken for"

@@ -5,11 +5,11 @@
 mod common;
 
 use common::check;
-use ptx_build::{Argument, Declaration, Error, Init, ModuleBuilder, at, lane};
+use ptx_build::{Argument, BuildError, Declaration, Init, ModuleBuilder, at, lane};
 use ptx_isa::{Directive, PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
 
 #[test]
-fn saxpy() -> Result<(), Error> {
+fn saxpy() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     m.file(1, "saxpy.cu")?;
     let mut k = m.kernel("saxpy")?;
@@ -32,23 +32,23 @@ fn saxpy() -> Result<(), Error> {
     let (outside, end) = (k.reg(T::Pred), k.label());
     k.loc(1, 3, 5);
     k.comment("which element");
-    k.ld().param().u32(rn, at(n))?;
-    k.mov().u32(block, lane(SpecialReg::Ctaid, "x"))?;
-    k.mov().u32(size, lane(SpecialReg::Ntid, "x"))?;
-    k.mov().u32(thread, lane(SpecialReg::Tid, "x"))?;
-    k.mad().lo().s32(i, block, size, thread)?;
-    k.setp().ge().u32(outside, i, rn)?;
+    k.ld().param().u32((rn, at(n)))?;
+    k.mov().u32((block, lane(SpecialReg::Ctaid, "x")))?;
+    k.mov().u32((size, lane(SpecialReg::Ntid, "x")))?;
+    k.mov().u32((thread, lane(SpecialReg::Tid, "x")))?;
+    k.mad().lo().s32((i, block, size, thread))?;
+    k.setp().ge().u32((outside, i, rn))?;
     k.guard(outside).bra().emit(end)?;
-    k.ld().param().f32(fa, at(a))?;
-    k.ld().param().u64(px, at(x))?;
-    k.ld().param().u64(py, at(y))?;
-    k.mul().wide().u32(offset, i, 4)?;
-    k.add().s64(px, px, offset)?;
-    k.add().s64(py, py, offset)?;
-    k.ld().global().nc().f32(fx, at(px))?;
-    k.ld().global().f32(fy, at(py))?;
-    k.fma().rn().f32(fy, fa, fx, fy)?;
-    k.st().global().f32(at(py), fy)?;
+    k.ld().param().f32((fa, at(a)))?;
+    k.ld().param().u64((px, at(x)))?;
+    k.ld().param().u64((py, at(y)))?;
+    k.mul().wide().u32((offset, i, 4))?;
+    k.add().s64((px, px, offset))?;
+    k.add().s64((py, py, offset))?;
+    k.ld().global().nc().f32((fx, at(px)))?;
+    k.ld().global().f32((fy, at(py)))?;
+    k.fma().rn().f32((fy, fa, fx, fy))?;
+    k.st().global().f32((at(py), fy))?;
     k.place(end)?;
     k.ret().emit(())?;
     k.finish()?;
@@ -62,7 +62,7 @@ fn saxpy() -> Result<(), Error> {
 }
 
 #[test]
-fn shared_memory_and_a_barrier() -> Result<(), Error> {
+fn shared_memory_and_a_barrier() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm90);
     let table = Init::List((0..20).map(Init::Int).collect());
     let table = m.declare(
@@ -80,20 +80,20 @@ fn shared_memory_and_a_barrier() -> Result<(), Error> {
     )?;
     let (tid, base, back, v) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::B32), k.reg(T::B32));
     let to = k.reg(T::B64);
-    k.ld().param().u64(to, at(p))?;
-    k.mov().u32(tid, lane(SpecialReg::Tid, "x"))?;
-    k.mov().u32(base, tile)?;
+    k.ld().param().u64((to, at(p)))?;
+    k.mov().u32((tid, lane(SpecialReg::Tid, "x")))?;
+    k.mov().u32((base, tile))?;
     k.open();
     let scaled = k.named_reg(T::B32, "scaled")?;
-    k.shl().b32(scaled, tid, 2)?;
-    k.add().s32(base, base, scaled)?;
+    k.shl().b32((scaled, tid, 2))?;
+    k.add().s32((base, base, scaled))?;
     k.close()?;
-    k.st().shared().u32(at(base), tid)?;
+    k.st().shared().u32((at(base), tid))?;
     k.bar().sync().emit(0)?;
-    k.ld().shared().b32(back, tile + 4)?;
-    k.ld().const_().s32(v, table + 8)?;
-    k.add().s32(v, v, back)?;
-    k.st().global().u32(at(to), v)?;
+    k.ld().shared().b32((back, tile + 4))?;
+    k.ld().const_().s32((v, table + 8))?;
+    k.add().s32((v, v, back))?;
+    k.st().global().u32((at(to), v))?;
     k.ret().emit(())?;
     k.finish()?;
     check(m);
@@ -101,7 +101,7 @@ fn shared_memory_and_a_barrier() -> Result<(), Error> {
 }
 
 #[test]
-fn calls() -> Result<(), Error> {
+fn calls() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     let scalar = |name: &str| Declaration::new(S::Param, T::B32, name);
     let bytes = |name: &str| Declaration::new(S::Param, T::B8, name).align(8);
@@ -109,9 +109,9 @@ fn calls() -> Result<(), Error> {
     let r = f.result(scalar("r"))?;
     let x = f.param(T::B32, "x")?;
     let v = f.reg(T::B32);
-    f.ld().param().b32(v, at(x))?;
-    f.add().s32(v, v, v)?;
-    f.st().param().b32(at(r), v)?;
+    f.ld().param().b32((v, at(x)))?;
+    f.add().s32((v, v, v))?;
+    f.st().param().b32((at(r), v))?;
     f.ret().emit(())?;
     let twice = f.finish()?;
     let sum = m.declare_func(
@@ -129,11 +129,11 @@ fn calls() -> Result<(), Error> {
     let mut k = m.kernel("k")?;
     let (a, b, p) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::Pred));
     let (d, target) = (k.reg(T::B64), k.reg(T::B64));
-    k.mov().b32(a, 21)?;
-    k.setp().eq().s32(p, a, 21)?;
+    k.mov().b32((a, 21))?;
+    k.setp().eq().s32((p, a, 21))?;
     k.call_function(twice, &[b.into()], &[a.into()])?;
     k.guard(p).call_function(twice, &[b.into()], &[a.into()])?;
-    k.mov().b64(d, 7)?;
+    k.mov().b64((d, 7))?;
     let rest = Argument::Variadic(vec![(T::B32, a.into()), (T::B64, d.into())]);
     k.call_function(sum, &[b.into()], &[2.into(), rest])?;
     let parts = |first, second| Argument::Parts(vec![(0, T::B64, first), (8, T::B32, second)]);
@@ -142,7 +142,7 @@ fn calls() -> Result<(), Error> {
         &[parts(d.into(), a.into())],
         &[parts(d.into(), 5.into())],
     )?;
-    k.mov().u64(target, twice)?;
+    k.mov().u64((target, twice))?;
     let targets = k.call_targets(&[twice])?;
     let shape = (&[scalar("_")][..], &[scalar("_")][..]);
     k.call_indirect(target, targets, shape, &[b.into()], &[a.into()])?;
@@ -166,19 +166,19 @@ fn calls() -> Result<(), Error> {
 }
 
 #[test]
-fn a_matrix_product() -> Result<(), Error> {
+fn a_matrix_product() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     let mut k = m.kernel("mma")?;
     let p = k.param(T::U64, "p")?;
     let to = k.reg(T::B64);
-    k.ld().param().u64(to, at(p))?;
+    k.ld().param().u64((to, at(p)))?;
     let d = [(); 4].map(|()| k.reg(T::F32));
     let a = [(); 4].map(|()| k.reg(T::B32));
     let b = [(); 2].map(|()| k.reg(T::B32));
-    k.ld().global().v4().b32(a, at(to))?;
-    k.ld().global().v2().b32(b, to + 16)?;
+    k.ld().global().v4().b32((a, at(to)))?;
+    k.ld().global().v2().b32((b, to + 16))?;
     for d in d {
-        k.mov().f32(d, 0.0f32)?;
+        k.mov().f32((d, 0.0f32))?;
     }
     k.mma()
         .sync()
@@ -191,7 +191,7 @@ fn a_matrix_product() -> Result<(), Error> {
         .of_f16()
         .of_f32()
         .emit((d, a, b, d))?;
-    k.st().global().v4().f32(at(to), d)?;
+    k.st().global().v4().f32((at(to), d))?;
     let t = k.reg(T::F32);
     let report = k.asm(
         "{\n.reg .f32 t;\nadd.f32 t, {x}, {x};\nst.global.f32 [{p}], t;\n}",

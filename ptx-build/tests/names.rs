@@ -5,7 +5,9 @@
 mod common;
 
 use common::check;
-use ptx_build::{Argument, Declaration, Init, Interface, Kind, ModuleBuilder, at, lane};
+use ptx_build::{
+    Argument, BuildErrorKind, Declaration, FunctionHeader, Init, ModuleBuilder, at, lane,
+};
 use ptx_ir::FunctionKind;
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
 
@@ -46,10 +48,10 @@ fn a_guard_is_for_one_statement_alone() {
     let p = k.reg(T::Pred);
     k.guard(p);
     let error = k.finish().unwrap_err();
-    assert_eq!(error.kind(), Kind::Unfinished);
+    assert_eq!(error.kind(), BuildErrorKind::Unfinished);
     assert_eq!(
         error.message(),
-        "the guard `%p1` stands before nothing in `dangling`"
+        "no statement follows the guard `%p1` in `dangling`"
     );
 }
 
@@ -63,42 +65,42 @@ fn a_label_is_placed_where_it_is_reached() {
     let error = k.place(outer).unwrap_err();
     assert_eq!(
         (error.kind(), error.code().to_string().as_str()),
-        (Kind::Scope, "PTX0204")
+        (BuildErrorKind::Scope, "PTX0204")
     );
     k.bra().emit(outer).unwrap();
     k.place(inner).unwrap();
     // Its name is taken in that scope, and only there.
     assert_eq!(
         k.named_reg(T::B32, "$L_2").unwrap_err().kind(),
-        Kind::Duplicate
+        BuildErrorKind::Duplicate
     );
     k.bra().emit(inner).unwrap();
     k.close().unwrap();
     let error = k.bra().emit(inner).unwrap_err();
-    assert_eq!(error.kind(), Kind::Foreign);
+    assert_eq!(error.kind(), BuildErrorKind::Foreign);
     // One with a name stays in the scope that it was named in.
     let named = k.named_label("named").unwrap();
     k.open();
-    assert_eq!(k.place(named).unwrap_err().kind(), Kind::Scope);
+    assert_eq!(k.place(named).unwrap_err().kind(), BuildErrorKind::Scope);
     k.close().unwrap();
     k.place(named).unwrap();
     k.place(outer).unwrap();
     // A statement that was refused needs no label.
     let unused = k.label();
-    assert!(k.add().s32(unused, unused, 1).is_err());
+    assert!(k.add().s32((unused, unused, 1)).is_err());
     // A place to jump to is no table.
     let place = k.label();
     k.bra().emit(place).unwrap();
     assert_eq!(
         k.place_branch_targets(place, &[named]).unwrap_err().kind(),
-        Kind::Argument
+        BuildErrorKind::Argument
     );
     k.place(place).unwrap();
     // And a table no place to jump to.
     let table = k.branch_targets(&[place]).unwrap();
     assert_eq!(
         k.branch_targets(&[table]).unwrap_err().kind(),
-        Kind::Argument
+        BuildErrorKind::Argument
     );
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
@@ -115,28 +117,37 @@ fn names_of_the_module_that_a_function_hides() {
     let same = k.module().declare(global("%r1")).unwrap();
     let other = k.module().declare(global("%r2")).unwrap();
     for hidden in [same, other] {
-        let error = k.ld().global().b32(r, at(hidden)).unwrap_err();
-        assert_eq!(error.kind(), Kind::Foreign, "{error}");
+        let error = k.ld().global().b32((r, at(hidden))).unwrap_err();
+        assert_eq!(error.kind(), BuildErrorKind::Foreign, "{error}");
         let address = Declaration::new(S::Shared, T::U64, "s").init(Init::Address(hidden, 0));
-        assert_eq!(k.declare(address).unwrap_err().kind(), Kind::Foreign);
+        assert_eq!(
+            k.declare(address).unwrap_err().kind(),
+            BuildErrorKind::Foreign
+        );
     }
     // A label that is placed later: until then its name means the variable.
     k.module().declare(global("jump")).unwrap();
-    assert_eq!(k.bra().emit(jump).unwrap_err().kind(), Kind::Duplicate);
+    assert_eq!(
+        k.bra().emit(jump).unwrap_err().kind(),
+        BuildErrorKind::Duplicate
+    );
     k.place(jump).unwrap();
     k.bra().emit(jump).unwrap();
     // A special register behind a register of its name.
-    k.mov().u32(r, lane(SpecialReg::Tid, "x")).unwrap();
+    k.mov().u32((r, lane(SpecialReg::Tid, "x"))).unwrap();
     k.named_reg(T::B32, "%tid").unwrap();
     assert_eq!(
         k.mov()
-            .u32(r, lane(SpecialReg::Tid, "x"))
+            .u32((r, lane(SpecialReg::Tid, "x")))
             .unwrap_err()
             .kind(),
-        Kind::Foreign
+        BuildErrorKind::Foreign
     );
     // A parameter would be hidden behind nothing that was said before.
-    assert_eq!(k.param(T::B32, "jump").unwrap_err().kind(), Kind::Duplicate);
+    assert_eq!(
+        k.param(T::B32, "jump").unwrap_err().kind(),
+        BuildErrorKind::Duplicate
+    );
     k.finish().unwrap();
     let reserved = m.declare(global("%laneid")).unwrap_err();
     assert_eq!(reserved.code().to_string(), "PTX0205");
@@ -147,11 +158,11 @@ fn names_of_the_module_that_a_function_hides() {
     m.item(".global .b32 written;").unwrap();
     assert_eq!(
         m.declare(global("written")).unwrap_err().kind(),
-        Kind::Duplicate
+        BuildErrorKind::Duplicate
     );
     assert_eq!(
         m.item(".global .b32 written;").unwrap_err().kind(),
-        Kind::Duplicate
+        BuildErrorKind::Duplicate
     );
     m.finish().unwrap();
 }
@@ -164,7 +175,7 @@ fn fresh_names_make_way() {
         .unwrap();
     let fresh = k.reg(T::B32);
     assert_eq!(k.name_of(fresh), "%r_1");
-    k.mov().b32(fresh, 1).unwrap();
+    k.mov().b32((fresh, 1)).unwrap();
     // `x10` is 10 behind `x`, and never 0 behind `x1`.
     let digits = k
         .registers(&Declaration::new(S::Reg, T::B32, "x1").range(4))
@@ -175,12 +186,18 @@ fn fresh_names_make_way() {
     );
     assert_eq!(
         k.reg_range(T::B32, "y1", 4).unwrap_err().kind(),
-        Kind::Argument
+        BuildErrorKind::Argument
     );
     let shared = Declaration::new(S::Shared, T::B32, "z1").range(4);
-    assert_eq!(k.declare(shared).unwrap_err().kind(), Kind::Argument);
+    assert_eq!(
+        k.declare(shared).unwrap_err().kind(),
+        BuildErrorKind::Argument
+    );
     let array = Declaration::new(S::Shared, T::B32, "z").range(4).array([2]);
-    assert_eq!(k.declare(array).unwrap_err().kind(), Kind::Argument);
+    assert_eq!(
+        k.declare(array).unwrap_err().kind(),
+        BuildErrorKind::Argument
+    );
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
     check(m);
@@ -200,7 +217,7 @@ fn interfaces_that_are_known() {
     );
     // Declared inside of it, and known there alone until it is finished.
     f.open();
-    let result = Interface::new()
+    let result = FunctionHeader::new()
         .linkage(ptx_ir::Linkage::Extern)
         .result(param("r"));
     let inner = f
@@ -210,7 +227,7 @@ fn interfaces_that_are_known() {
     let r = f.reg(T::B32);
     assert_eq!(
         f.call_function(inner, &[r.into()], &[]).unwrap_err().kind(),
-        Kind::Unplaced
+        BuildErrorKind::Unplaced
     );
     f.ret().emit(()).unwrap();
     f.finish().unwrap();
@@ -221,10 +238,10 @@ fn interfaces_that_are_known() {
     let outer = k.handle();
     let mut g = k.module().func("g").unwrap();
     let address = g.reg(T::B64);
-    let error = g.mov().u64(address, outer).unwrap_err();
+    let error = g.mov().u64((address, outer)).unwrap_err();
     assert_eq!(
         (error.kind(), error.code().to_string().as_str()),
-        (Kind::Unplaced, "PTX0203")
+        (BuildErrorKind::Unplaced, "PTX0203")
     );
     g.ret().emit(()).unwrap();
     let g = g.finish().unwrap();
@@ -239,12 +256,12 @@ fn interfaces_that_are_known() {
             .kind()
     };
     assert_eq!(
-        declare(FunctionKind::Entry, Interface::new()),
-        Kind::Duplicate
+        declare(FunctionKind::Entry, FunctionHeader::new()),
+        BuildErrorKind::Duplicate
     );
     assert_eq!(
-        declare(FunctionKind::Func, Interface::new().param(param("p"))),
-        Kind::Illegal
+        declare(FunctionKind::Func, FunctionHeader::new().param(param("p"))),
+        BuildErrorKind::Illegal
     );
     check(m);
 }
@@ -254,7 +271,7 @@ fn an_interface_is_said_once() {
     let mut m = module();
     let mut f = m.func("f").unwrap();
     // Refused as a whole: neither name is taken.
-    let twice = Interface::new().param(param("a")).param(param("a"));
+    let twice = FunctionHeader::new().param(param("a")).param(param("a"));
     assert!(f.set_interface(twice).is_err());
     f.named_reg(T::B32, "taken").unwrap();
     // The assembler would take the variable inside for it.
@@ -263,20 +280,28 @@ fn an_interface_is_said_once() {
     f.close().unwrap();
     assert_eq!(
         f.param(T::B32, "inside").unwrap_err().kind(),
-        Kind::Duplicate
+        BuildErrorKind::Duplicate
     );
-    let taken = Interface::new().param(param("a")).param(param("taken"));
-    assert_eq!(f.set_interface(taken).unwrap_err().kind(), Kind::Duplicate);
+    let taken = FunctionHeader::new()
+        .param(param("a"))
+        .param(param("taken"));
+    assert_eq!(
+        f.set_interface(taken).unwrap_err().kind(),
+        BuildErrorKind::Duplicate
+    );
     f.param(T::B32, "a").unwrap();
-    let more = Interface::new().param(param("b"));
-    assert_eq!(f.set_interface(more).unwrap_err().kind(), Kind::Argument);
+    let more = FunctionHeader::new().param(param("b"));
+    assert_eq!(
+        f.set_interface(more).unwrap_err().kind(),
+        BuildErrorKind::Argument
+    );
     // A parameter belongs to the whole function, wherever it is added.
     f.open();
     f.param(T::B32, "c").unwrap();
     f.close().unwrap();
     assert_eq!(
         f.named_reg(T::B32, "c").unwrap_err().kind(),
-        Kind::Duplicate
+        BuildErrorKind::Duplicate
     );
     assert!(f.add_param(Declaration::new(S::Reg, T::B32, "r")).is_err());
     assert!(

@@ -74,6 +74,12 @@ pub(crate) struct TypeFacts {
     pub(crate) target: Option<Target>,
 }
 
+impl From<ScalarType> for Modifier {
+    fn from(ty: ScalarType) -> Self {
+        ty.modifier()
+    }
+}
+
 impl ScalarType {
     const fn facts(self) -> &'static TypeFacts {
         &generated::scalar::FACTS[self as usize]

@@ -1,6 +1,6 @@
 //! The methods of `ptx-build`: one an opcode, one a modifier, named by rule.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Result, ensure};
@@ -18,9 +18,6 @@ const TAKEN: &[&str] = &[
     "pub", "ref", "return", "self", "static", "struct", "super", "trait", "true", "try", "type",
     "typeof", "unsafe", "unsized", "use", "virtual", "where", "while", "with", "yield",
 ];
-
-/// As many operands as a method of a type can take.
-const MOST: usize = 5;
 
 /// `.shared::cta` is `shared_cta`, `.1d` is `d1d`, `match` is `match_`.
 fn method(word: &str) -> String {
@@ -57,34 +54,39 @@ fn words(modifiers: &[Modifier], types: bool) -> Result<String> {
     Ok(out)
 }
 
-/// How many operands a form has that are not optional, counted by their places.
-fn places(form: &Form) -> usize {
-    let needed = form.operands().iter().filter(|o| !o.optional);
-    needed.map(|o| o.position).collect::<BTreeSet<u8>>().len()
+/// How many operands a form has: bit `n` of the set stands for `n` operands.
+fn operand_counts(form: &Form) -> u32 {
+    let positions = |optional: bool| {
+        let operands = form.operands().iter().filter(|o| optional || !o.optional);
+        operands.map(|o| o.position).collect::<BTreeSet<u8>>().len()
+    };
+    (positions(false)..=positions(true)).fold(0, |set, n| set | 1 << n)
 }
 
-/// How many operands most forms of an opcode have; the fewer where two counts are as common.
-fn usual(forms: &[&Form]) -> usize {
-    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
-    for form in forms {
-        *counts.entry(places(form)).or_default() += 1;
+/// The counts of all forms of an opcode.
+fn opcode_counts(opcode: Opcode) -> u32 {
+    let instructions = opcode.instructions().iter();
+    let forms = instructions.flat_map(|i| i.forms().iter().copied());
+    forms.map(operand_counts).fold(0, |all, set| all | set)
+}
+
+/// Which counts each of the sets has.
+fn count_sets() -> Result<String> {
+    let sets: BTreeSet<u32> = Opcode::ALL.iter().map(|o| opcode_counts(*o)).collect();
+    let mut out = String::new();
+    for set in sets {
+        let counts = (0..32).filter(|n| set & 1 << n != 0);
+        let counts: Vec<String> = counts.map(|n| n.to_string()).collect();
+        writeln!(out, "{set}: {};", counts.join(" "))?;
     }
-    let best = counts
-        .iter()
-        .max_by_key(|(n, count)| (**count, std::cmp::Reverse(**n)));
-    best.map_or(0, |(n, _)| *n).min(MOST)
+    Ok(out)
 }
 
 fn opcodes() -> Result<String> {
     let mut out = format!(
-        "{HEAD}//! A method for every opcode.\n\nuse crate::function::FunctionBuilder;\nuse crate::statement::Statement;\n\nimpl<'m> FunctionBuilder<'m> {{\n"
+        "{HEAD}//! A method for every opcode.\n\nuse crate::function::FunctionBuilder;\nuse crate::statement::InstBuilder;\n\nimpl<'m> FunctionBuilder<'m> {{\n"
     );
     for opcode in Opcode::ALL {
-        let all: Vec<&Form> = opcode
-            .instructions()
-            .iter()
-            .flat_map(|i| i.forms().iter().copied())
-            .collect();
         let mut lines = Vec::new();
         for instruction in opcode.instructions() {
             for form in instruction.forms() {
@@ -110,9 +112,9 @@ fn opcodes() -> Result<String> {
         }
         writeln!(
             out,
-            "    /// ```\n    #[inline] pub fn {}(&mut self) -> Statement<'_, 'm, {}> {{ self.statement({:?}) }}",
+            "    /// ```\n    #[inline] pub fn {}(&mut self) -> InstBuilder<'_, 'm, {}> {{ self.statement({:?}) }}",
             method(opcode.text()),
-            usual(&all),
+            opcode_counts(*opcode),
             opcode.text()
         )?;
     }
@@ -132,7 +134,7 @@ pub(crate) fn generate() -> Result<Output> {
     output.add(
         "modifiers.rs",
         format!(
-            "{}crate::statement::words! {{\n{text}}}\n",
+            "{}crate::statement::modifier_methods! {{\n{text}}}\n",
             head("A method for every modifier except types.")
         ),
     );
@@ -140,14 +142,21 @@ pub(crate) fn generate() -> Result<Output> {
     output.add(
         "types.rs",
         format!(
-            "{}crate::statement::types! {{\n{text}}}\n",
+            "{}crate::statement::type_methods! {{\n{text}}}\n",
             head("Methods for every type: one that ends a statement, one that goes on.")
+        ),
+    );
+    output.add(
+        "counts.rs",
+        format!(
+            "{HEAD}//! The sets of operand counts of all opcodes.\n\ncrate::operand_count::count_sets! {{\n{}}}\n",
+            count_sets()?
         ),
     );
     output.add(
         "mod.rs",
         format!(
-            "{HEAD}//! Methods named like modifiers of PTX.\n#![allow(clippy::should_implement_trait, reason = \"the names are those of PTX\")]\n#![allow(clippy::many_single_char_names, reason = \"operands\")]\n\nmod modifiers;\n#[rustfmt::skip]\nmod opcodes;\nmod types;\n"
+            "{HEAD}//! Methods named like modifiers of PTX.\n#![allow(clippy::should_implement_trait, reason = \"the names are those of PTX\")]\n#![allow(clippy::many_single_char_names, reason = \"operands\")]\n\nmod counts;\nmod modifiers;\n#[rustfmt::skip]\nmod opcodes;\nmod types;\n"
         ),
     );
     Ok(output)

@@ -1,18 +1,18 @@
-use ptx_build::{Declaration, Error, Interface, ModuleBuilder, lane};
+use ptx_build::{BuildError, Declaration, FunctionHeader, ModuleBuilder, lane};
 use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 
 #[test]
-fn registers_with_names() -> Result<(), Error> {
+fn registers_with_names() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     let mut f = m.func("f")?;
-    let result = f.register_param(T::B32, "result", true)?;
-    let x = f.register_param(T::B32, "x", false)?;
+    let result = f.add_register_result(T::B32, "result")?;
+    let x = f.add_register_param(T::B32, "x")?;
     let v = f.named_vector(T::F32, 4, "v")?;
     let many = f.reg_range(T::B32, "%many", 3)?;
     assert_eq!((f.name_of(many[2]), f.type_of(v)), ("%many2", Some(T::F32)));
-    f.mov().f32(lane(v, "x"), 1.0f32)?;
-    f.mov().b32(many[2], x)?;
-    f.mov().b32(result, many[2])?;
+    f.mov().f32((lane(v, "x"), 1.0f32))?;
+    f.mov().b32((many[2], x))?;
+    f.mov().b32((result, many[2]))?;
     f.ret().emit(())?;
     f.finish()?;
     assert!(
@@ -24,7 +24,7 @@ fn registers_with_names() -> Result<(), Error> {
 }
 
 #[test]
-fn tables_behind_labels_that_are_there() -> Result<(), Error> {
+fn tables_behind_labels_that_are_there() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     m.write_virtual_target();
     m.another_target(&["sm_75"])?;
@@ -46,12 +46,12 @@ fn tables_behind_labels_that_are_there() -> Result<(), Error> {
     assert_ne!(k.name_of_label(first), k.name_of_label(second));
     assert_eq!(k.local_label(k.name_of_label(first)), Some(first));
     k.loc_spelled([1u32, 2, 3].map(Into::into))?;
-    k.mov().u32(i, 1)?;
+    k.mov().u32((i, 1))?;
     k.place_branch_targets(jumps, &[first, second])?;
     k.place_call_targets(calls, &[callee])?;
     k.place_prototype(
         shape,
-        &Interface::new()
+        &FunctionHeader::new()
             .with_empty_results()
             .without_parameter_list(),
     )?;
@@ -75,7 +75,7 @@ fn tables_behind_labels_that_are_there() -> Result<(), Error> {
 }
 
 #[test]
-fn addresses_of_32_bits() -> Result<(), Error> {
+fn addresses_of_32_bits() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(6, 0), Target::Sm50);
     m.without_address_size();
     let text = m.text();

@@ -88,7 +88,7 @@ fn public(list: &str) -> Vec<(&str, &str)> {
 
 /// Methods for the words of PTX are made from the table, and tried as a whole.
 fn is_generated(path: &str) -> bool {
-    let words = path.starts_with("ptx_build::Statement<")
+    let words = path.starts_with("ptx_build::InstBuilder<")
         || path.starts_with("ptx_build::FunctionBuilder<'m>");
     words && !path.ends_with("::with") && !path.ends_with("::emit")
 }

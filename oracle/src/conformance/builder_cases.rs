@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptx_build::{Declaration, Error, FunctionBuilder, ModuleBuilder, Operand as Out};
+use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, OperandExpr as Out};
 use ptx_ir::{Body, FunctionKind, InstId, Module, Operand};
 use ptx_isa::{ScalarType, StateSpace};
 
@@ -100,10 +100,10 @@ pub(super) fn outside(
     m: &mut ModuleBuilder,
     setting: Setting,
     found: &mut Found,
-) -> Result<(), Error> {
+) -> Result<(), BuildError> {
     for space in OUTSIDE {
         let name = variable(space, ScalarType::B8);
-        found.insert(name, Out::Var(m.declare(array(space, space))?));
+        found.insert(name, Out::Variable(m.declare(array(space, space))?));
     }
     for &ty in ScalarType::ALL
         .iter()
@@ -112,7 +112,7 @@ pub(super) fn outside(
         if ty != ScalarType::Samplerref || setting == Setting::Independent {
             let name = variable(StateSpace::Global, ty);
             let var = m.declare(Declaration::new(StateSpace::Global, ty, &name))?;
-            found.insert(name, Out::Var(var));
+            found.insert(name, Out::Variable(var));
         }
     }
     for (name, returns, params) in shapes() {
@@ -135,21 +135,21 @@ pub(super) fn inside(
     k: &mut FunctionBuilder<'_>,
     kind: FunctionKind,
     found: &mut Found,
-) -> Result<(), Error> {
+) -> Result<(), BuildError> {
     if kind == FunctionKind::Entry {
         let entry = variable(StateSpace::ParamEntry, ScalarType::B8);
         let p = Declaration::new(StateSpace::Param, ScalarType::B8, &entry)
             .align(64)
             .array([1024]);
-        found.insert(entry, Out::Var(k.add_param(p)?));
+        found.insert(entry, Out::Variable(k.add_param(p)?));
     }
     for space in INSIDE {
         let name = variable(space, ScalarType::B8);
-        found.insert(name, Out::Var(k.declare(array(space.base(), space))?));
+        found.insert(name, Out::Variable(k.declare(array(space.base(), space))?));
     }
     let name = variable(StateSpace::ParamFunc, ScalarType::B32);
     let var = Declaration::new(StateSpace::Param, ScalarType::B32, &name);
-    found.insert(name, Out::Var(k.declare(var)?));
+    found.insert(name, Out::Variable(k.declare(var)?));
     for (name, returns, params) in shapes() {
         let Some(&Out::Func(func)) = found.get(&format!("fn_{name}")) else {
             continue;

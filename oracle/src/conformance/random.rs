@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
 use fastrand::Rng;
-use ptx_build::{Error, FunctionBuilder, ModuleBuilder, Operand as Out};
+use ptx_build::{BuildError, FunctionBuilder, ModuleBuilder, OperandExpr as Out};
 use ptx_ir::{FunctionKind, Statement};
 use ptx_isa::{Form, Instruction, Marks, PtxVersion, ScalarType, Target};
 use ptx_print::Style;
@@ -124,7 +124,7 @@ pub(crate) struct Made {
 }
 
 /// The module of a seed. It contains the form with that number, modulo the number of forms, if some target accepts it.
-pub(crate) fn make(pool: &Pool, seed: u64) -> Result<Made, Error> {
+pub(crate) fn make(pool: &Pool, seed: u64) -> Result<Made, BuildError> {
     let mut rng = Rng::with_seed(seed);
     let first = usize::try_from(seed).unwrap_or(0) % pool.forms.len();
     let mut all: Vec<Target> = targets().collect();
@@ -153,7 +153,7 @@ pub(crate) fn make(pool: &Pool, seed: u64) -> Result<Made, Error> {
     }
 }
 
-fn attempt(pool: &Pool, first: usize, aim: Aim, rng: &mut Rng) -> Result<Made, Error> {
+fn attempt(pool: &Pool, first: usize, aim: Aim, rng: &mut Rng) -> Result<Made, BuildError> {
     let mut m = ModuleBuilder::new(aim.version, aim.target);
     if aim.setting == Setting::Independent {
         m.target_option("texmode_independent")?;
@@ -202,7 +202,7 @@ struct Body<'b, 'm> {
 }
 
 impl Body<'_, '_> {
-    fn statements(&mut self, first: Option<usize>, rng: &mut Rng) -> Result<(), Error> {
+    fn statements(&mut self, first: Option<usize>, rng: &mut Rng) -> Result<(), BuildError> {
         let end = self.k.label();
         let predicate = self.k.reg(ScalarType::Pred);
         let word = self.k.reg(ScalarType::B32);
@@ -454,7 +454,7 @@ mod tests {
             let again = ptx_parse::parse(&text);
             prop_assert!(again.diagnostics.is_empty());
             prop_assert!(ptx_ir::compare::compare(&made.module, &again.module).is_ok());
-            let rebuilt = ptx_build::replay(&made.module).and_then(ptx_build::ModuleBuilder::finish).unwrap();
+            let rebuilt = ptx_build::rebuild(&made.module).and_then(ptx_build::ModuleBuilder::finish).unwrap();
             prop_assert!(ptx_ir::compare::compare(&made.module, &rebuilt).is_ok());
         }
     }

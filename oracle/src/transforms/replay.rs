@@ -9,7 +9,7 @@ use crate::corpus::cubin::{self, Extent, Info, Outcome};
 
 /// The text of the rebuilt module, or the difference.
 pub(crate) fn again(module: &Module) -> Result<Vec<u8>, String> {
-    let made = ptx_build::replay(module).and_then(ptx_build::ModuleBuilder::finish);
+    let made = ptx_build::rebuild(module).and_then(ptx_build::ModuleBuilder::finish);
     let made = made.map_err(|e| {
         format!(
             "the builder refuses it: {}",

@@ -1,6 +1,6 @@
 //! What is known of a function while it is made.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,8 +8,10 @@ use alloc::vec::Vec;
 use ptx_ir::FunctionKind;
 use ptx_isa::ScalarType;
 
-use crate::error::{Error, Kind};
-use crate::module::DeclState;
+use super::blocks::Blocks;
+use super::parameters::Parameter;
+use crate::error::{BuildError, BuildErrorKind};
+use crate::module::{DeclState, next_owner};
 use crate::operand::Reg;
 use crate::writer::Dependency;
 
@@ -22,6 +24,8 @@ pub(crate) struct RegisterInfo {
     pub(crate) vector: u8,
     pub(crate) visible: bool,
     pub(crate) is_parameter: bool,
+    /// The number in the name of a fresh register; 0 for other registers.
+    pub(crate) fresh_number: u32,
 }
 
 impl RegisterInfo {
@@ -124,6 +128,8 @@ pub(super) struct Fresh {
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
     pub(super) count: u32,
+    /// The highest number that a statement mentions; 0 if none is mentioned.
+    pub(super) highest_used: u32,
 }
 
 impl Fresh {
@@ -151,12 +157,19 @@ pub(crate) struct Body {
     /// The scope around each scope there was, by their numbers.
     pub(super) outer: Vec<u32>,
     /// The functions that are declared inside of it.
-    pub(super) declared: Vec<u32>,
+    pub(crate) declared: Vec<u32>,
     pub(super) ranges: Vec<RangeInfo>,
     pub(super) fresh: Vec<Fresh>,
     /// Where the fresh registers of each type are.
     pub(super) fresh_of: [Option<u8>; ScalarType::COUNT],
     pub(crate) fresh_labels: u32,
+    /// The places that `.loc` named in this function.
+    pub(crate) places: BTreeSet<[u32; 3]>,
+    /// The files that it mentions.
+    pub(crate) files: BTreeSet<u32>,
+    pub(super) blocks: Blocks,
+    pub(super) results: Vec<Parameter>,
+    pub(super) params: Vec<Parameter>,
     /// Up to where the text is of finished statements.
     pub(super) committed: usize,
     pub(super) mnemonic: usize,
@@ -164,14 +177,77 @@ pub(crate) struct Body {
     pub(super) guard: Option<(Reg, bool)>,
     pub(crate) key: Vec<u8>,
     pub(crate) mentions: Vec<Dependency>,
-    pub(crate) error: Option<Error>,
+    pub(crate) error: Option<BuildError>,
     /// A statement that was begun and not ended: said when the function is finished.
-    pub(crate) unfinished: Option<Error>,
+    pub(crate) unfinished: Option<BuildError>,
 }
 
 impl Body {
     pub(crate) fn register_name(&self, info: &RegisterInfo) -> &str {
         info.name(&self.register_names).unwrap_or_default()
+    }
+
+    /// A function without statements.
+    pub(super) fn new(function: u32, kind: FunctionKind, name: &str) -> Self {
+        Self {
+            owner: next_owner(),
+            function,
+            kind,
+            name: String::from(name),
+            text: String::new(),
+            registers: Vec::new(),
+            register_names: String::new(),
+            locals: Vec::new(),
+            labels: Vec::new(),
+            names: BTreeMap::new(),
+            scopes: alloc::vec![Scope::default()],
+            outer: alloc::vec![0],
+            declared: Vec::new(),
+            ranges: Vec::new(),
+            fresh: Vec::new(),
+            fresh_of: [None; ScalarType::COUNT],
+            fresh_labels: 0,
+            places: BTreeSet::new(),
+            files: BTreeSet::new(),
+            blocks: Blocks::default(),
+            results: Vec::new(),
+            params: Vec::new(),
+            committed: 0,
+            mnemonic: 0,
+            is_open: false,
+            guard: None,
+            key: Vec::new(),
+            mentions: Vec::new(),
+            error: None,
+            unfinished: None,
+        }
+    }
+
+    /// Whether it has parameters and results at most.
+    pub(super) fn is_empty(&self) -> bool {
+        self.committed == 0
+            && !self.is_open
+            && self.labels.is_empty()
+            && self.ranges.is_empty()
+            && self.fresh.is_empty()
+            && self.declared.is_empty()
+            && self.scopes.len() == 1
+            && self.blocks.is_empty()
+    }
+
+    /// A statement with these dependencies was added: the registers among them have to be declared.
+    #[inline]
+    pub(crate) fn note_use(&mut self) {
+        for mention in &self.mentions {
+            if let Dependency::Reg(r) = mention
+                && let Some(info) = self.registers.get(*r as usize)
+                && info.fresh_number > 0
+                && let Some(Some(at)) = self.fresh_of.get(info.ty.index())
+                && let Some(fresh) = self.fresh.get_mut(usize::from(*at))
+            {
+                fresh.highest_used = fresh.highest_used.max(info.fresh_number);
+            }
+        }
     }
 
     /// A statement that mentions what was noted is refused.
@@ -229,6 +305,7 @@ impl Body {
     pub(crate) fn knows(&self, function: u32, written: DeclState) -> bool {
         match written {
             DeclState::Declared => true,
+            DeclState::Discarded => false,
             DeclState::Open => function == self.function,
             DeclState::Nested { owner, scope } => {
                 let is_open = self.scopes.iter().any(|s| s.id == scope);
@@ -292,8 +369,11 @@ impl Body {
             let message = format!("`{}` was begun and not ended", text.trim());
             let help =
                 "end it with its operands: the method of its type, or `emit(())` where it has none";
-            self.unfinished
-                .get_or_insert(Error::new(Kind::Unfinished, message, help));
+            self.unfinished.get_or_insert(BuildError::new(
+                BuildErrorKind::Unfinished,
+                message,
+                help,
+            ));
             self.text.truncate(self.committed);
             self.is_open = false;
         }

@@ -8,7 +8,7 @@ use ptx_ir::Code;
 use ptx_isa::Directive;
 
 use super::{FunctionBuilder, comment_line};
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::interface::pragma;
 use crate::number::Number;
 use crate::operand::Func;
@@ -46,7 +46,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// The same with numbers in their own spelling, `0x10` say.
-    pub fn loc_spelled(&mut self, place: [Number; 3]) -> Result<(), Error> {
+    pub fn loc_spelled(&mut self, place: [Number; 3]) -> Result<(), BuildError> {
         let mut numbers = [0; 3];
         let mut text = String::new();
         for (number, to) in place.iter().zip(&mut numbers) {
@@ -63,9 +63,9 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     pub(super) fn place_at(&mut self, place: [u32; 3], text: &str) {
-        self.module.mention_file(place[0], &self.body.name);
         self.body.line(&format!("{} {text}", Directive::Loc));
-        self.module.places.insert(place);
+        self.body.files.insert(place[0]);
+        self.body.places.insert(place);
     }
 
     /// `.loc` of what was inlined: its own place, the name of its function as a label of a debug section with an offset, and the
@@ -75,7 +75,7 @@ impl<'m> FunctionBuilder<'m> {
         [file, line, column]: [u32; 3],
         name: (&str, Option<u32>),
         at: [u32; 3],
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         let mut text = format!("{} {file} {line} {column}", Directive::Loc);
         let _ = write!(text, ", function_name {}", section::name(name.0)?);
         if let Some(offset) = name.1 {
@@ -83,40 +83,40 @@ impl<'m> FunctionBuilder<'m> {
         }
         let outer = format!("{} {} {}", at[0], at[1], at[2]);
         let _ = write!(text, ", inlined_at {outer}");
-        if !self.module.places.contains(&at) {
+        if !self.module.places.contains(&at) && !self.body.places.contains(&at) {
             let message = format!(
                 "nothing before this in `{}` or the functions before it is at `{outer}`, where it is to be inlined",
                 self.body.name
             );
             let help = "say `loc` of the place of the call first";
-            return Err(Error::new(Kind::Unplaced, message, help).code_is(Code::DebugInfo));
+            return Err(
+                BuildError::new(BuildErrorKind::Unplaced, message, help).code_is(Code::DebugInfo)
+            );
         }
         self.body.mentions.clear();
         let before = format!("{} {outer}\n", Directive::Loc);
         self.judge_behind(&before, &text)?;
-        for file in [file, at[0]] {
-            self.module.mention_file(file, &self.body.name);
-        }
         self.body.line(&text);
-        self.module.places.insert([file, line, column]);
+        self.body.files.extend([file, at[0]]);
+        self.body.places.insert([file, line, column]);
         Ok(())
     }
 
     /// [`ModuleBuilder::alias`](crate::ModuleBuilder::alias), written among the statements, where the assembler takes it
     /// as well.
-    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), Error> {
+    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
         let text = self.module.alias_text(alias, of)?;
         self.body.line(&text);
         Ok(())
     }
 
     /// `.pragma "…";`
-    pub fn pragma(&mut self, text: &str) -> Result<(), Error> {
+    pub fn pragma(&mut self, text: &str) -> Result<(), BuildError> {
         self.pragmas(&[text])
     }
 
     /// `.pragma "…", "…";`
-    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), Error> {
+    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), BuildError> {
         let text = pragma(texts)?;
         self.check(&text, &[])?;
         self.body.line(&text);

@@ -5,19 +5,19 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::{Code, FunctionKind, Linkage};
-use ptx_isa::{Directive, ScalarType, StateSpace};
+use ptx_isa::Directive;
 
 use super::body::Meaning;
 use super::{FunctionBuilder, no_results};
 use crate::check;
 use crate::declaration::Declaration;
-use crate::error::{Error, Kind};
-use crate::interface::Interface;
+use crate::error::{BuildError, BuildErrorKind};
+use crate::interface::FunctionHeader;
 use crate::number::Number;
-use crate::operand::{Reg, Var};
+use crate::operand::{Reg, Variable};
 
 impl<'m> FunctionBuilder<'m> {
-    pub(super) fn interface(&mut self) -> Option<&mut Interface> {
+    pub(super) fn interface(&mut self) -> Option<&mut FunctionHeader> {
         let functions = &mut self.module.tables.functions;
         let function = functions.get_mut(self.func.index as usize);
         function.map(|f| &mut f.interface)
@@ -48,17 +48,26 @@ impl<'m> FunctionBuilder<'m> {
         self
     }
 
-    /// Says at once what is to stand before the body. Results and parameters that are registers or have no name get no handle;
-    /// [`local`](Self::local) and [`local_reg`](Self::local_reg) find the others by their names.
-    pub fn set_interface(&mut self, interface: Interface) -> Result<(), Error> {
+    /// Sets everything before the body at once, in place of what [`define`](crate::ModuleBuilder::define) took from the
+    /// declaration. Parameters without a name have no handle.
+    ///
+    /// # Errors
+    ///
+    /// The interface is illegal or contradicts the declaration of the function, or the function has statements or parameters
+    /// already.
+    pub fn set_interface(&mut self, interface: FunctionHeader) -> Result<(), BuildError> {
         self.module.tables.can_change(self.func)?;
         self.check_interface(&interface)?;
+        if self.before.is_some() && self.body.is_empty() {
+            self.forget_parameters();
+        }
         let own = self.module.tables.functions.get(self.func.index as usize);
         if own.is_some_and(|f| !f.interface.returns.is_empty() || !f.interface.params.is_empty()) {
             let message = format!("`{}` has parameters or results already", self.body.name);
-            let help =
-                "say all of them at once, or one after the other with `add_param` and `result`";
-            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Prototype));
+            let help = "set the interface before anything else, or add parameters one by one with `add_param` and `result`";
+            return Err(
+                BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::Prototype)
+            );
         }
         let parts = interface.returns.iter().chain(&interface.params);
         let mut names: Vec<&str> = parts.map(Declaration::name).filter(|n| *n != "_").collect();
@@ -66,35 +75,19 @@ impl<'m> FunctionBuilder<'m> {
             self.can_claim(name, 1)?;
         }
         names.sort_unstable();
-        if let Some([name, _]) = names.array_windows().find(|[a, b]| a == b) {
+        if let Some(&[name, ..]) = names.windows(2).find(|pair| pair.first() == pair.last()) {
             return Err(self.duplicate(name));
-        }
-        for (declaration, param) in (interface.returns.iter().map(|d| (d, false)))
-            .chain(interface.params.iter().map(|d| (d, true)))
-        {
-            if declaration.name() == "_" {
-                continue;
-            }
-            match declaration.space {
-                StateSpace::Reg => {
-                    let name = declaration.name();
-                    self.add_register(declaration.ty, declaration.vector_len(), name, true)?;
-                }
-                _ => {
-                    self.add_part(declaration, param)?;
-                }
-            }
         }
         if let Some(own) = self.interface() {
             *own = interface;
         }
-        Ok(())
+        self.bind_interface()
     }
 
     /// The variable or parameter that has a name here.
-    pub fn local(&self, name: &str) -> Option<Var> {
+    pub fn local(&self, name: &str) -> Option<Variable> {
         match self.body.names.get(name)?.last()? {
-            (_, Meaning::Local(index)) => Some(Var {
+            (_, Meaning::Local(index)) => Some(Variable {
                 owner: self.body.owner,
                 index: *index,
             }),
@@ -113,76 +106,7 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// Adds a scalar parameter.
-    pub fn param(&mut self, ty: ScalarType, name: &str) -> Result<Var, Error> {
-        self.add_param(Declaration::new(StateSpace::Param, ty, name))
-    }
-
-    /// Adds a parameter.
-    pub fn add_param(&mut self, declaration: Declaration) -> Result<Var, Error> {
-        self.interface_part(declaration, true)
-    }
-
-    /// Adds a result of a function.
-    pub fn result(&mut self, declaration: Declaration) -> Result<Var, Error> {
-        self.interface_part(declaration, false)
-    }
-
-    /// Adds a parameter (or a result) that is a register, which functions may have.
-    pub fn register_param(
-        &mut self,
-        ty: ScalarType,
-        name: &str,
-        result: bool,
-    ) -> Result<Reg, Error> {
-        let declaration = Declaration::new(StateSpace::Reg, ty, name);
-        self.check_part(&declaration, !result)?;
-        let reg = self.add_register(ty, 1, name, true)?;
-        self.push_part(declaration, !result);
-        Ok(reg)
-    }
-
-    pub(super) fn push_part(&mut self, declaration: Declaration, param: bool) {
-        if let Some(interface) = self.interface() {
-            match param {
-                true => interface.params.push(declaration),
-                false => interface.returns.push(declaration),
-            }
-        }
-    }
-
-    pub(super) fn interface_part(
-        &mut self,
-        declaration: Declaration,
-        param: bool,
-    ) -> Result<Var, Error> {
-        if declaration.space == StateSpace::Reg {
-            let message = format!("`{}` is a register", declaration.name());
-            let help = "`register_param` adds parameters and results that are registers";
-            return Err(Error::new(Kind::Argument, message, help).code_is(Code::Parameter));
-        }
-        self.check_part(&declaration, param)?;
-        let var = self.add_part(&declaration, param)?;
-        self.push_part(declaration, param);
-        Ok(var)
-    }
-
-    /// Whether a parameter or result is legal with no other beside it.
-    pub(super) fn check_part(&self, declaration: &Declaration, param: bool) -> Result<(), Error> {
-        self.module.tables.can_change(self.func)?;
-        let (name, kind) = (declaration.name(), self.body.kind);
-        if !param && kind == FunctionKind::Entry {
-            return Err(no_results(&self.body.name, name));
-        }
-        let alone = Interface::default();
-        let alone = match param {
-            true => alone.param(declaration.clone()),
-            false => alone.result(declaration.clone()),
-        };
-        self.check_header(&alone, "").map(drop)
-    }
-
-    pub(super) fn check_interface(&self, interface: &Interface) -> Result<(), Error> {
+    pub(super) fn check_interface(&self, interface: &FunctionHeader) -> Result<(), BuildError> {
         if let Some(result) = interface.returns.first()
             && self.body.kind == FunctionKind::Entry
         {
@@ -194,9 +118,9 @@ impl<'m> FunctionBuilder<'m> {
     /// What stands before the statements, if it is legal: the interface, and declarations inside.
     pub(super) fn check_header(
         &self,
-        interface: &Interface,
+        interface: &FunctionHeader,
         inside: &str,
-    ) -> Result<String, Error> {
+    ) -> Result<String, BuildError> {
         let header = interface.header(self.body.kind, &self.body.name)?;
         let mut text = format!("{header}\n{{\n{inside}}}\n");
         let tables = &self.module.tables;
@@ -210,18 +134,7 @@ impl<'m> FunctionBuilder<'m> {
                 text.truncate(text.len().saturating_sub("}\n".len()));
                 Ok(text)
             }
-            Err(found) => Err(Error::illegal(text, found)),
+            Err(found) => Err(BuildError::illegal(text, found)),
         }
-    }
-
-    pub(super) fn add_part(
-        &mut self,
-        declaration: &Declaration,
-        param: bool,
-    ) -> Result<Var, Error> {
-        let kind = if param { "parameter" } else { "result" };
-        let class = format!("{kind} {}", declaration.nameless()?);
-        let text = format!("{};", declaration.parameter()?);
-        self.add_local(declaration.name(), text, &class, true)
     }
 }

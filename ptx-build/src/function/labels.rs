@@ -10,30 +10,30 @@ use ptx_isa::Directive;
 use super::body::{LabelInfo, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::Handle;
-use crate::interface::Interface;
-use crate::operand::{Func, IntoOperands, Label, Operand};
+use crate::interface::FunctionHeader;
+use crate::operand::{CodeLabel, Func, IntoOperands, OperandExpr};
 use crate::writer::hidden;
 
 /// An entry of a table of labels.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum BranchTarget {
     /// A label.
-    Label(Label),
+    Label(CodeLabel),
     /// So many labels, `case0`, `case1`, …, written as `case<4>`; given is the first.
-    Range(Label, u32),
+    Range(CodeLabel, u32),
 }
 
-impl From<Label> for BranchTarget {
-    fn from(label: Label) -> Self {
+impl From<CodeLabel> for BranchTarget {
+    fn from(label: CodeLabel) -> Self {
         Self::Label(label)
     }
 }
 
 impl FunctionBuilder<'_> {
     /// A fresh label, to be [placed](Self::place) somewhere.
-    pub fn label(&mut self) -> Label {
+    pub fn label(&mut self) -> CodeLabel {
         loop {
             self.body.fresh_labels += 1;
             let name = format!("$L_{}", self.body.fresh_labels);
@@ -50,16 +50,16 @@ impl FunctionBuilder<'_> {
     }
 
     /// A label with a name, to be placed in the scope that is open.
-    pub fn named_label(&mut self, name: &str) -> Result<Label, Error> {
+    pub fn named_label(&mut self, name: &str) -> Result<CodeLabel, BuildError> {
         self.claim(name, Meaning::Label(self.body.labels.len() as u32))?;
         let home = self.body.scope();
         Ok(self.push_label(name.to_string(), Some(home)))
     }
 
     /// The label that has a name here.
-    pub fn local_label(&self, name: &str) -> Option<Label> {
+    pub fn local_label(&self, name: &str) -> Option<CodeLabel> {
         match self.body.names.get(name)?.last()? {
-            (_, Meaning::Label(index)) => Some(Label {
+            (_, Meaning::Label(index)) => Some(CodeLabel {
                 owner: self.body.owner,
                 index: *index,
             }),
@@ -67,7 +67,7 @@ impl FunctionBuilder<'_> {
         }
     }
 
-    fn push_label(&mut self, name: String, home: Option<u32>) -> Label {
+    fn push_label(&mut self, name: String, home: Option<u32>) -> CodeLabel {
         let index = self.body.labels.len() as u32;
         self.body.labels.push(LabelInfo {
             name,
@@ -77,14 +77,14 @@ impl FunctionBuilder<'_> {
             waiting: Vec::new(),
             table: None,
         });
-        Label {
+        CodeLabel {
             owner: self.body.owner,
             index,
         }
     }
 
     /// Places a label: jumps to it come here.
-    pub fn place(&mut self, label: Label) -> Result<(), Error> {
+    pub fn place(&mut self, label: CodeLabel) -> Result<(), BuildError> {
         let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
             let (past, place) = (&self.module.tables.past, &self.body.name);
@@ -96,7 +96,7 @@ impl FunctionBuilder<'_> {
         if info.place.is_some() {
             let message = format!("the label `{}` is placed already", info.name);
             let help = "a label stands in one place: make another one with `label`";
-            return Err(Error::new(Kind::Duplicate, message, help));
+            return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
         let here = self.body.scope();
         let mut waiting = info.waiting.iter();
@@ -108,7 +108,8 @@ impl FunctionBuilder<'_> {
                 info.name
             );
             let help = "place it where the scope is closed: what is inside a scope cannot be jumped to from outside";
-            return Err(Error::new(Kind::Scope, message, help).code_is(Code::LabelOutOfScope));
+            return Err(BuildError::new(BuildErrorKind::Scope, message, help)
+                .code_is(Code::LabelOutOfScope));
         }
         let name = info.name.clone();
         let text = format!("{name}:");
@@ -126,7 +127,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// The name of a label of this function; empty for others.
-    pub fn name_of_label(&self, label: Label) -> &str {
+    pub fn name_of_label(&self, label: CodeLabel) -> &str {
         let known = self.body.labels.get(label.index as usize);
         let known = known.filter(|_| label.owner == self.body.owner);
         known.map_or("", |l| &l.name)
@@ -144,7 +145,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// A fresh label, placed here: the beginning of a block.
-    pub fn block(&mut self) -> Result<Label, Error> {
+    pub fn block(&mut self) -> Result<CodeLabel, BuildError> {
         let label = self.label();
         self.place(label)?;
         Ok(label)
@@ -154,7 +155,7 @@ impl FunctionBuilder<'_> {
     pub fn branch_targets<T: Into<BranchTarget> + Copy>(
         &mut self,
         targets: &[T],
-    ) -> Result<Label, Error> {
+    ) -> Result<CodeLabel, BuildError> {
         let label = self.label();
         self.place_branch_targets(label, targets)?;
         Ok(label)
@@ -163,35 +164,35 @@ impl FunctionBuilder<'_> {
     /// The same behind a label that is there already.
     pub fn place_branch_targets<T: Into<BranchTarget> + Copy>(
         &mut self,
-        label: Label,
+        label: CodeLabel,
         targets: &[T],
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         let (mut labels, mut names) = (Vec::new(), Vec::new());
         for &target in targets {
             let first = labels.len();
             match target.into() {
                 BranchTarget::Label(one) => {
-                    labels.push(Operand::Label(one));
+                    labels.push(OperandExpr::Label(one));
                     names.push(self.name_of_label(one).to_string());
                 }
                 BranchTarget::Range(zero, count) => {
                     let name = self.name_of_label(zero);
                     let stem = name.strip_suffix('0').unwrap_or(name);
                     let all = (0..count).map_while(|n| self.local_label(&format!("{stem}{n}")));
-                    labels.extend(all.map(Operand::Label));
+                    labels.extend(all.map(OperandExpr::Label));
                     if labels.len() - first != count as usize
                         || labels.get(first) != Some(&zero.into())
                     {
                         let message = format!("`{stem}<{count}>` are not {count} labels here");
                         let help = "give the first label, and so many behind it, each with the next number in its name";
-                        return Err(Error::new(Kind::Argument, message, help));
+                        return Err(BuildError::new(BuildErrorKind::Argument, message, help));
                     }
                     names.push(format!("{stem}<{count}>"));
                 }
             }
         }
         for target in &labels {
-            let Operand::Label(target) = target else {
+            let OperandExpr::Label(target) = target else {
                 continue;
             };
             let known = self.body.labels.get(target.index as usize);
@@ -202,7 +203,8 @@ impl FunctionBuilder<'_> {
                     info.name
                 );
                 let help = "list labels that are placed before statements";
-                return Err(Error::new(Kind::Argument, message, help).code_is(Code::OperandKind));
+                return Err(BuildError::new(BuildErrorKind::Argument, message, help)
+                    .code_is(Code::OperandKind));
             }
         }
         self.mention(Directive::Branchtargets, &labels)?;
@@ -211,24 +213,30 @@ impl FunctionBuilder<'_> {
     }
 
     /// `.calltargets`: a table of functions for an indirect call.
-    pub fn call_targets(&mut self, functions: &[Func]) -> Result<Label, Error> {
+    pub fn call_targets(&mut self, functions: &[Func]) -> Result<CodeLabel, BuildError> {
         let label = self.label();
         self.place_call_targets(label, functions)?;
         Ok(label)
     }
 
     /// The same behind a label that is there already.
-    pub fn place_call_targets(&mut self, label: Label, functions: &[Func]) -> Result<(), Error> {
+    pub fn place_call_targets(
+        &mut self,
+        label: CodeLabel,
+        functions: &[Func],
+    ) -> Result<(), BuildError> {
         for function in functions {
             let tables = &self.module.tables;
             let known = tables.func(*function, Some(&self.body.name))?;
             if known.kind == FunctionKind::Entry {
                 let message = format!("`{}` is a kernel and cannot be called", known.name);
                 let help = "only functions are called: put what both need into one";
-                return Err(Error::new(Kind::Argument, message, help).code_is(Code::CallTarget));
+                return Err(BuildError::new(BuildErrorKind::Argument, message, help)
+                    .code_is(Code::CallTarget));
             }
         }
-        let functions: Vec<Operand> = functions.iter().copied().map(Operand::Func).collect();
+        let functions: Vec<OperandExpr> =
+            functions.iter().copied().map(OperandExpr::Func).collect();
         let text = self.mention(Directive::Calltargets, &functions)?;
         self.place_table(label, text)
     }
@@ -238,20 +246,24 @@ impl FunctionBuilder<'_> {
         &mut self,
         returns: &[Declaration],
         params: &[Declaration],
-    ) -> Result<Label, Error> {
+    ) -> Result<CodeLabel, BuildError> {
         let unnamed = |all: &[Declaration]| all.iter().map(Declaration::unnamed).collect();
         let label = self.label();
-        let interface = Interface {
+        let interface = FunctionHeader {
             returns: unnamed(returns),
             params: unnamed(params),
-            ..Interface::default()
+            ..FunctionHeader::default()
         };
         self.place_prototype(label, &interface)?;
         Ok(label)
     }
 
     /// `.callprototype` with all that may be said in it, behind a label that is there already.
-    pub fn place_prototype(&mut self, label: Label, interface: &Interface) -> Result<(), Error> {
+    pub fn place_prototype(
+        &mut self,
+        label: CodeLabel,
+        interface: &FunctionHeader,
+    ) -> Result<(), BuildError> {
         let text = interface.prototype()?;
         self.body.abandon();
         self.body.mentions.clear();
@@ -259,7 +271,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// A directive with operands, which are noted.
-    fn mention(&mut self, directive: Directive, of: &[Operand]) -> Result<String, Error> {
+    fn mention(&mut self, directive: Directive, of: &[OperandExpr]) -> Result<String, BuildError> {
         self.body.abandon();
         let at = self.body.text.len();
         self.body.mentions.clear();
@@ -277,15 +289,15 @@ impl FunctionBuilder<'_> {
     }
 
     /// Places a label with a table that mentions what was noted.
-    fn place_table(&mut self, label: Label, text: String) -> Result<(), Error> {
+    fn place_table(&mut self, label: CodeLabel, text: String) -> Result<(), BuildError> {
         let mentions = self.body.mentions.clone();
         let name = self.name_of_label(label).to_string();
         let known = self.body.labels.get(label.index as usize);
         let is_place =
             known.is_some_and(|l| label.owner == self.body.owner && !l.waiting.is_empty());
         let placed = match name.is_empty() {
-            _ if is_place => Err(Error::new(
-                Kind::Argument,
+            _ if is_place => Err(BuildError::new(
+                BuildErrorKind::Argument,
                 format!("the label `{name}` is mentioned as a place to jump to, and cannot be a table"),
                 "make another label for the table, and place it before the statements that mention it",
             )
@@ -293,11 +305,17 @@ impl FunctionBuilder<'_> {
             true => Ok(()),
             false => self.check(&format!("{name}: {text}"), &mentions),
         };
-        if let Err(error) = placed.and_then(|()| self.place(label)) {
+        let placed = placed.and_then(|()| {
+            self.with_declarations(|f| {
+                f.place(label)?;
+                f.body.line(&text);
+                Ok(())
+            })
+        });
+        if let Err(error) = placed {
             self.body.rollback_refs();
             return Err(error);
         }
-        self.body.line(&text);
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
             info.table = Some(Table { text, mentions });
         }
@@ -311,11 +329,13 @@ impl FunctionBuilder<'_> {
     }
 
     /// Closes the scope that was opened last: `}`.
-    pub fn close(&mut self) -> Result<(), Error> {
+    pub fn close(&mut self) -> Result<(), BuildError> {
         if self.body.scopes.len() < 2 {
             let message = format!("no scope of `{}` is open", self.body.name);
             let help = "`close` closes what `open` opened; `finish` ends the function";
-            return Err(Error::new(Kind::Scope, message, help).code_is(Code::StrayBrace));
+            return Err(
+                BuildError::new(BuildErrorKind::Scope, message, help).code_is(Code::StrayBrace)
+            );
         }
         self.body.abandon();
         let scope = self.body.scopes.pop().unwrap_or_default();

@@ -1,30 +1,31 @@
 //! The kernel or function that is being made.
 
+mod blocks;
 mod body;
 mod debug_info;
 mod header;
 mod labels;
 mod names;
+mod parallel_copy;
+mod parameters;
 mod registers;
 mod statements;
 mod variables;
 
-use alloc::collections::BTreeMap;
 use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use alloc::string::String;
 use core::fmt::Write as _;
 
 use ptx_ir::{Code, FunctionKind};
-use ptx_isa::{ScalarType, StateSpace};
+use ptx_isa::StateSpace;
 
-use crate::error::{Error, Kind};
-use crate::module::{ModuleBuilder, next_owner};
+use crate::error::{BuildError, BuildErrorKind};
+use crate::module::{Function, ModuleBuilder};
 use crate::operand::Func;
-use crate::statement::Statement;
+use crate::statement::InstBuilder;
 use crate::writer::early;
-use body::Scope;
-pub(crate) use body::{Body, LabelInfo, Local, Meaning, RegisterInfo, ends_with_digit};
+use body::Meaning;
+pub(crate) use body::{Body, LabelInfo, Local, RegisterInfo, ends_with_digit};
 pub use labels::BranchTarget;
 
 /// A comment may not begin another one.
@@ -38,9 +39,9 @@ pub(crate) fn comment_line(text: &str) -> String {
 }
 
 #[cold]
-pub(crate) fn no_results(kernel: &str, result: &str) -> Error {
-    Error::new(
-        Kind::Argument,
+pub(crate) fn no_results(kernel: &str, result: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Argument,
         format!("`{kernel}` is a kernel and cannot return `{result}`"),
         "store what it computes to memory that a parameter points to",
     )
@@ -49,54 +50,33 @@ pub(crate) fn no_results(kernel: &str, result: &str) -> Error {
 
 /// Makes a kernel or a function: interface, registers, labels, scopes, statements.
 ///
-/// Every opcode has a method that begins a [`Statement`]. A statement that is refused leaves nothing behind.
+/// Every opcode has a method that begins a [`InstBuilder`]. A statement that is refused leaves nothing behind.
 #[derive(Debug)]
 pub struct FunctionBuilder<'m> {
     pub(crate) module: &'m mut ModuleBuilder,
     pub(crate) body: Body,
     func: Func,
+    /// What the module knew of the function before it was begun.
+    before: Option<Function>,
     is_finished: bool,
 }
 
 impl<'m> FunctionBuilder<'m> {
+    /// Begins a function; `before` is what the module knew of it.
     pub(crate) fn new(
         module: &'m mut ModuleBuilder,
         func: Func,
         kind: FunctionKind,
         name: &str,
+        before: Option<Function>,
     ) -> Self {
-        let body = Body {
-            owner: next_owner(),
-            function: func.index,
-            kind,
-            name: name.to_string(),
-            text: String::new(),
-            registers: Vec::new(),
-            register_names: String::new(),
-            locals: Vec::new(),
-            labels: Vec::new(),
-            names: BTreeMap::new(),
-            scopes: alloc::vec![Scope::default()],
-            outer: alloc::vec![0],
-            declared: Vec::new(),
-            ranges: Vec::new(),
-            fresh: Vec::new(),
-            fresh_of: [None; ScalarType::COUNT],
-            fresh_labels: 0,
-            committed: 0,
-            mnemonic: 0,
-            is_open: false,
-            guard: None,
-            key: Vec::new(),
-            mentions: Vec::new(),
-            error: None,
-            unfinished: None,
-        };
+        let body = Body::new(func.index, kind, name);
         module.tables.past.begin(body.owner, name);
         Self {
             module,
             body,
             func,
+            before,
             is_finished: false,
         }
     }
@@ -111,88 +91,111 @@ impl<'m> FunctionBuilder<'m> {
         self.func
     }
 
-    /// Ends the function and adds it to its module.
-    pub fn finish(mut self) -> Result<Func, Error> {
+    /// Completes the function and adds it to its module.
+    ///
+    /// # Errors
+    ///
+    /// A statement or a scope is not complete, a label that is mentioned is not placed, or the parameters and directives are
+    /// illegal. The function is [abandoned](Self::abandon) then: it can be built again under the same name.
+    ///
+    /// ```
+    /// # use ptx_build::ModuleBuilder;
+    /// # use ptx_isa::{PtxVersion, Target};
+    /// let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    /// let mut k = m.kernel("k")?;
+    /// let exit = k.label();
+    /// k.bra().emit(exit)?;
+    /// assert!(k.finish().is_err());
+    /// let mut k = m.kernel("k")?;
+    /// k.ret().emit(())?;
+    /// k.finish()?;
+    /// m.finish()?;
+    /// # Ok::<(), ptx_build::BuildError>(())
+    /// ```
+    pub fn finish(mut self) -> Result<Func, BuildError> {
+        self.check_complete()?;
+        self.check_labels()?;
+        let known = self.module.tables.functions.get(self.func.index as usize);
+        let of = known.map(|f| f.interface.clone()).unwrap_or_default();
+        let mut fresh = String::new();
+        for of in self.body.fresh.iter().filter(|f| f.highest_used > 0) {
+            let (ty, prefix, space) = (of.ty, &of.prefix, StateSpace::Reg.text());
+            let count = u64::from(of.highest_used) + 1;
+            let _ = writeln!(fresh, "\t{space} {ty} {prefix}<{count}>;");
+        }
+        let header = self.check_header(&of, &fresh)?;
         self.is_finished = true;
+        self.body.declared.push(self.func.index);
+        self.module.add_function_text(&self.body, &header);
+        Ok(self.func)
+    }
+
+    /// Refuses what was begun and not completed.
+    fn check_complete(&mut self) -> Result<(), BuildError> {
         self.body.abandon();
         if let Some(error) = self.body.unfinished.take() {
-            return Err(self.lost(error));
+            return Err(error);
         }
         if let Some((predicate, _)) = self.body.guard.take() {
             let message = format!(
-                "the guard `{}` stands before nothing in `{}`",
+                "no statement follows the guard `{}` in `{}`",
                 self.name_of(predicate),
                 self.body.name
             );
-            let help = "a guard is for the statement that follows it";
-            return Err(self.lost(Error::new(Kind::Unfinished, message, help)));
+            let help = "call `guard` right before the statement that it is for";
+            return Err(BuildError::new(BuildErrorKind::Unfinished, message, help));
         }
         if self.body.scopes.len() > 1 {
             let message = format!("a scope of `{}` is not closed", self.body.name);
             let help = "`close` closes it";
-            return Err(self.lost(Error::new(Kind::Scope, message, help)));
+            return Err(BuildError::new(BuildErrorKind::Scope, message, help));
         }
-        if let Some(label) = self
-            .body
-            .labels
-            .iter()
-            .find(|l| !l.waiting.is_empty() && l.place.is_none())
-        {
+        Ok(())
+    }
+
+    /// Refuses labels that are mentioned and not placed, or whose name means something else.
+    fn check_labels(&self) -> Result<(), BuildError> {
+        let mut mentioned = self.body.labels.iter().filter(|l| !l.waiting.is_empty());
+        if let Some(label) = mentioned.clone().find(|l| l.place.is_none()) {
             let message = format!(
-                "the label `{}` is used in `{}` and placed nowhere",
+                "the label `{}` is used in `{}` but not placed",
                 label.name, self.body.name
             );
-            let help = "`place` puts it before the statement that it is to lead to";
-            return Err(self.lost(Error::new(Kind::Unplaced, message, help)));
+            let help =
+                "`place` puts it before the statement that it leads to; `switch_to` begins a block";
+            return Err(BuildError::new(BuildErrorKind::Unplaced, message, help));
         }
         // A name of the module that was given after a jump to the label.
         let names = &self.module.tables.names;
-        let early_one = |l: &&LabelInfo| !l.waiting.is_empty() && names.contains(&l.name);
-        if let Some(label) = self.body.labels.iter().find(early_one) {
-            let error = early(&label.name);
-            return Err(self.lost(error));
+        match mentioned.find(|l| names.contains(&l.name)) {
+            Some(label) => Err(early(&label.name)),
+            None => Ok(()),
         }
-        let known = self.module.tables.functions.get(self.func.index as usize);
-        let of = known.map(|f| f.interface.clone()).unwrap_or_default();
-        let mut fresh = String::new();
-        for of in &self.body.fresh {
-            let (ty, prefix, space) = (of.ty, &of.prefix, StateSpace::Reg.text());
-            let _ = writeln!(fresh, "\t{space} {ty} {prefix}<{}>;", of.count + 1);
-        }
-        let header = match self.check_header(&of, &fresh) {
-            Ok(header) => header,
-            Err(error) => return Err(self.lost(error)),
-        };
-        self.body.declared.push(self.func.index);
-        let parts = [&*header, &self.body.text, "}\n"];
-        self.module.add_function_text(&self.body.declared, parts);
-        Ok(self.func)
     }
 
-    /// The module misses a function that it promised.
-    fn lost(&mut self, error: Error) -> Error {
-        self.module.dropped.get_or_insert(error.clone());
-        error
-    }
+    /// Gives the function up: the module is as it was before it was begun, except for what was declared through
+    /// [`module`](Self::module). Dropping the builder does the same.
+    pub fn abandon(self) {}
 }
 
 impl Drop for FunctionBuilder<'_> {
     fn drop(&mut self) {
         if !self.is_finished {
-            let message = format!("`{}` was begun and not finished", self.body.name);
-            let help = "`FunctionBuilder::finish` ends it";
-            let error = Error::new(Kind::Unfinished, message, help);
-            let error = error.code_is(Code::UnclosedBrace);
-            self.module.dropped.get_or_insert(error);
+            let before = self.before.take();
+            let nested = core::mem::take(&mut self.body.declared);
+            self.module.restore(self.func.index, before, &nested);
         }
         self.module.tables.past.end(&mut self.body);
     }
 }
 
-/// An instruction on its way, for the methods of opcodes.
+/// For the methods of opcodes.
 impl<'m> FunctionBuilder<'m> {
     #[inline]
-    pub(crate) fn statement<const N: usize>(&mut self, opcode: &str) -> Statement<'_, 'm, N> {
-        Statement::new(self, opcode)
+    pub(crate) fn statement<const COUNTS: u32>(
+        &mut self,
+        opcode: &str,
+    ) -> InstBuilder<'_, 'm, COUNTS> {
+        InstBuilder::new(self, opcode)
     }
 }

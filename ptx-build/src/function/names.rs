@@ -7,28 +7,32 @@ use ptx_isa::SpecialReg;
 
 use super::FunctionBuilder;
 use super::body::{Fresh, Meaning};
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
 
 impl<'m> FunctionBuilder<'m> {
-    pub(super) fn duplicate(&self, name: &str) -> Error {
+    pub(super) fn duplicate(&self, name: &str) -> BuildError {
         let message = format!("`{}` has a `{name}` already", self.body.name);
         let help = "give it another name, or declare it in a scope of its own (`open`, `close`)";
-        Error::new(Kind::Duplicate, message, help)
+        BuildError::new(BuildErrorKind::Duplicate, message, help)
     }
 
     /// Gives a name of the scope that is open its meaning.
-    pub(super) fn claim(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+    pub(super) fn claim(&mut self, name: &str, meaning: Meaning) -> Result<(), BuildError> {
         self.claim_at(name, meaning, self.body.depth())
     }
 
     /// Gives a name of the whole function its meaning.
-    pub(super) fn claim_outside(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+    pub(super) fn claim_outside(&mut self, name: &str, meaning: Meaning) -> Result<(), BuildError> {
         self.claim_at(name, meaning, 1)
     }
 
     /// Gives a parameter its name: in the whole function, also before what was made so far.
-    pub(super) fn claim_parameter(&mut self, name: &str, meaning: Meaning) -> Result<(), Error> {
+    pub(super) fn claim_parameter(
+        &mut self,
+        name: &str,
+        meaning: Meaning,
+    ) -> Result<(), BuildError> {
         let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
         // The assembler takes a variable inside for the parameter of its name.
         let mut locals = self.body.locals.iter();
@@ -45,14 +49,14 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         meaning: Meaning,
         depth: usize,
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         self.can_claim(name, depth)?;
         self.enter(name, meaning, depth);
         Ok(())
     }
 
     /// Refuses what is no name, or has a meaning in the scope at this depth or in one inside of it.
-    pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), Error> {
+    pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), BuildError> {
         lexical::name(name)?;
         let in_fresh = |f: &Fresh| f.holds(name);
         let outer = self.body.names.get(name).and_then(|m| m.last()).copied();

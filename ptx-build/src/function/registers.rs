@@ -11,16 +11,16 @@ use ptx_isa::{ScalarType, StateSpace};
 use super::body::{Fresh, RangeInfo, RegisterInfo};
 use super::{FunctionBuilder, Meaning, ends_with_digit};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::Handle;
 use crate::initializer::Scope as Names;
 use crate::operand::{Reg, RegRange};
 use crate::writer::{hidden, push_digits};
 
 #[cold]
-fn no_member(name: &str, number: u64) -> Error {
-    Error::new(
-        Kind::Argument,
+fn no_member(name: &str, number: u64) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Argument,
         format!("`{name}` has no register {number}"),
         "the registers of a range count from 0 up to one below its size, and its name ends with no digit; a plain name has number 0 alone",
     )
@@ -52,12 +52,18 @@ impl FunctionBuilder<'_> {
             None => self.add_fresh(ty),
         };
         let start = self.body.register_names.len() as u32;
+        let mut number = 0;
         if let Some(fresh) = self.body.fresh.get_mut(at) {
             fresh.count += 1;
+            number = fresh.count;
             self.body.register_names.push_str(&fresh.prefix);
-            push_digits(&mut self.body.register_names, fresh.count.into());
+            push_digits(&mut self.body.register_names, number.into());
         }
-        self.push_register(start, ty, 1, false)
+        let reg = self.push_register(start, ty, 1, false);
+        if let Some(info) = self.body.registers.last_mut() {
+            info.fresh_number = number;
+        }
+        reg
     }
 
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
@@ -72,12 +78,7 @@ impl FunctionBuilder<'_> {
                 .take_while(|(n, _)| n.starts_with(prefix));
             let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit());
             alike.any(|(n, _)| number(n.strip_prefix(prefix).unwrap_or_default()))
-                || self
-                    .module
-                    .tables
-                    .names
-                    .iter()
-                    .any(|n| n.starts_with(prefix))
+                || self.module.tables.has_prefix(prefix)
         };
         while taken(&prefix) {
             prefix.push('_');
@@ -87,6 +88,7 @@ impl FunctionBuilder<'_> {
             ty,
             prefix,
             count: 0,
+            highest_used: 0,
         });
         if let Some(place) = self.body.fresh_of.get_mut(ty.index()) {
             *place = Some(at as u8);
@@ -109,6 +111,7 @@ impl FunctionBuilder<'_> {
             vector,
             visible: true,
             is_parameter: parameter,
+            fresh_number: 0,
         });
         Reg {
             owner: self.body.owner,
@@ -122,7 +125,7 @@ impl FunctionBuilder<'_> {
         vector: u8,
         name: &str,
         parameter: bool,
-    ) -> Result<Reg, Error> {
+    ) -> Result<Reg, BuildError> {
         let index = self.body.registers.len() as u32;
         match parameter {
             true => self.claim_parameter(name, Meaning::Register(index))?,
@@ -134,12 +137,17 @@ impl FunctionBuilder<'_> {
     }
 
     /// A register with a name, declared here, in the scope that is open.
-    pub fn named_reg(&mut self, ty: ScalarType, name: &str) -> Result<Reg, Error> {
+    pub fn named_reg(&mut self, ty: ScalarType, name: &str) -> Result<Reg, BuildError> {
         self.named_vector(ty, 1, name)
     }
 
     /// A vector register of 2 or 4 elements (1 is a scalar), declared here.
-    pub fn named_vector(&mut self, ty: ScalarType, vector: u8, name: &str) -> Result<Reg, Error> {
+    pub fn named_vector(
+        &mut self,
+        ty: ScalarType,
+        vector: u8,
+        name: &str,
+    ) -> Result<Reg, BuildError> {
         let declaration = Declaration::new(StateSpace::Reg, ty, name).vector(vector);
         let all = self.registers(&declaration)?;
         let first = all.first().copied();
@@ -148,12 +156,19 @@ impl FunctionBuilder<'_> {
 
     /// Registers `name0`, `name1`, …, declared here in one range; at most 65,536, which [`registers`](Self::registers) has not
     /// as a limit.
-    pub fn reg_range(&mut self, ty: ScalarType, name: &str, count: u32) -> Result<Vec<Reg>, Error> {
+    pub fn reg_range(
+        &mut self,
+        ty: ScalarType,
+        name: &str,
+        count: u32,
+    ) -> Result<Vec<Reg>, BuildError> {
         if u64::from(count) > MOST_MEMBERS {
             let message =
                 format!("`{name}<{count}>` are too many registers to give a handle to each");
             let help = "`registers` declares as many as you like, and `member` makes a handle where one is needed";
-            return Err(Error::new(Kind::Argument, message, help).code_is(Code::BadCount));
+            return Err(
+                BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::BadCount)
+            );
         }
         let declaration = Declaration::new(StateSpace::Reg, ty, name).range(count);
         declaration.has_members()?;
@@ -179,13 +194,13 @@ impl FunctionBuilder<'_> {
     /// let (a, b) = (k.member(all[0], 17)?, k.member(all[1], 0)?);
     /// assert_eq!((k.name_of(a), k.name_of(b)), ("%a17", "%b"));
     /// # k.finish()?;
-    /// # Ok::<(), ptx_build::Error>(())
+    /// # Ok::<(), ptx_build::BuildError>(())
     /// ```
-    pub fn registers(&mut self, declaration: &Declaration) -> Result<Vec<RegRange>, Error> {
+    pub fn registers(&mut self, declaration: &Declaration) -> Result<Vec<RegRange>, BuildError> {
         if declaration.space != StateSpace::Reg {
             let message = format!("`{}` is a variable and no register", declaration.name());
             let help = "variables are declared by `declare`";
-            return Err(Error::new(Kind::Argument, message, help));
+            return Err(BuildError::new(BuildErrorKind::Argument, message, help));
         }
         let scope = Names {
             tables: &self.module.tables,
@@ -204,7 +219,7 @@ impl FunctionBuilder<'_> {
                 return Err(error);
             }
         }
-        self.body.line(&text);
+        self.with_declarations(|f| f.body.line(&text));
         let owner = self.body.owner;
         let all = first..self.body.ranges.len();
         Ok(all
@@ -215,7 +230,7 @@ impl FunctionBuilder<'_> {
             .collect())
     }
 
-    fn add_range(&mut self, declaration: &Declaration, name: &Name) -> Result<(), Error> {
+    fn add_range(&mut self, declaration: &Declaration, name: &Name) -> Result<(), BuildError> {
         let depth = self.body.depth();
         let range = RangeInfo {
             name: name.text.clone(),
@@ -291,7 +306,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// A register of a range, by its number; of a plain name, number 0.
-    pub fn member(&mut self, range: RegRange, number: u64) -> Result<Reg, Error> {
+    pub fn member(&mut self, range: RegRange, number: u64) -> Result<Reg, BuildError> {
         let owner = self.body.owner;
         let known = self.body.ranges.get(range.index as usize);
         let Some(info) = known.filter(|_| range.owner == owner) else {

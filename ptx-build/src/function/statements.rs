@@ -7,9 +7,9 @@ use ptx_ir::FunctionKind;
 
 use super::FunctionBuilder;
 use crate::check;
-use crate::error::Error;
+use crate::error::BuildError;
 use crate::lexical;
-use crate::operand::{IntoOperands, Label, Reg};
+use crate::operand::{CodeLabel, IntoOperands, Reg};
 use crate::writer::{Dependency, Writer};
 
 impl<'m> FunctionBuilder<'m> {
@@ -36,7 +36,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// An instruction by its mnemonic.
-    pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), Error> {
+    pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), BuildError> {
         if let Err(error) = lexical::mnemonic(mnemonic) {
             self.body.abandon();
             self.body.guard = None;
@@ -68,7 +68,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     #[inline]
-    pub(crate) fn end(&mut self, operands: impl IntoOperands) -> Result<(), Error> {
+    pub(crate) fn end(&mut self, operands: impl IntoOperands) -> Result<(), BuildError> {
         let mnemonic = self.body.text.as_bytes().get(self.body.mnemonic..);
         let (signature, values) = self.module.known.signature(mnemonic.unwrap_or_default());
         operands.write_all(&mut self.writer(values));
@@ -79,7 +79,10 @@ impl<'m> FunctionBuilder<'m> {
             None => self.judge(signature),
         };
         match result {
-            Ok(()) => self.body.committed = self.body.text.len(),
+            Ok(()) => {
+                self.body.committed = self.body.text.len();
+                self.body.note_use();
+            }
             Err(_) => {
                 self.body.rollback_refs();
                 self.body.text.truncate(self.body.committed);
@@ -89,7 +92,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     #[inline]
-    pub(super) fn judge(&mut self, signature: u32) -> Result<(), Error> {
+    pub(super) fn judge(&mut self, signature: u32) -> Result<(), BuildError> {
         if let Some(place) = self.body.key.get_mut(..4) {
             place.copy_from_slice(&signature.to_le_bytes());
         }
@@ -102,7 +105,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     #[cold]
-    pub(super) fn ask(&mut self, key: usize) -> Result<(), Error> {
+    pub(super) fn ask(&mut self, key: usize) -> Result<(), BuildError> {
         let text = self.body.text.get(self.body.committed..);
         let text = text.unwrap_or_default().trim().to_string();
         let result = self.judge_text(&text);
@@ -120,23 +123,23 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// Judges a text that mentions what was noted.
-    pub(super) fn judge_text(&self, text: &str) -> Result<(), Error> {
+    pub(super) fn judge_text(&self, text: &str) -> Result<(), BuildError> {
         self.judge_behind("", text)
     }
 
     /// The same behind other statements.
-    pub(super) fn judge_behind(&self, before: &str, text: &str) -> Result<(), Error> {
+    pub(super) fn judge_behind(&self, before: &str, text: &str) -> Result<(), BuildError> {
         let both = format!("{before}{text}");
         let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
         let start = start + before.len();
         match check::errors(&whole, start, start + text.len()) {
             Ok(_) => Ok(()),
-            Err(found) => Err(Error::illegal(text.to_string(), found)),
+            Err(found) => Err(BuildError::illegal(text.to_string(), found)),
         }
     }
 
     /// Judges a text that mentions these.
-    pub(crate) fn check(&mut self, text: &str, mentions: &[Dependency]) -> Result<(), Error> {
+    pub(crate) fn check(&mut self, text: &str, mentions: &[Dependency]) -> Result<(), BuildError> {
         self.body.mentions.clear();
         self.body.mentions.extend_from_slice(mentions);
         self.judge_text(text)?;
@@ -151,8 +154,8 @@ impl<'m> FunctionBuilder<'m> {
     /// Makes several statements, or none if one of them is refused. Under a guard, a jump goes over all of them.
     pub(crate) fn all_or_none<R>(
         &mut self,
-        make: impl FnOnce(&mut Self) -> Result<R, Error>,
-    ) -> Result<R, Error> {
+        make: impl FnOnce(&mut Self) -> Result<R, BuildError>,
+    ) -> Result<R, BuildError> {
         let guard = self.body.guard.take();
         let mark = self.mark();
         let end = guard.map(|_| self.label());
@@ -173,8 +176,8 @@ impl<'m> FunctionBuilder<'m> {
     pub(super) fn jump(
         &mut self,
         guard: Option<(Reg, bool)>,
-        end: Option<Label>,
-    ) -> Result<(), Error> {
+        end: Option<CodeLabel>,
+    ) -> Result<(), BuildError> {
         let (Some((predicate, negated)), Some(end)) = (guard, end) else {
             return Ok(());
         };

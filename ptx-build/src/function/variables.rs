@@ -10,11 +10,11 @@ use ptx_isa::StateSpace;
 use super::FunctionBuilder;
 use super::body::{Local, Meaning};
 use crate::declaration::Declaration;
-use crate::error::{Error, Kind};
+use crate::error::{BuildError, BuildErrorKind};
 use crate::initializer::Scope as Names;
-use crate::interface::Interface;
+use crate::interface::FunctionHeader;
 use crate::module::{DeclState, no_variables};
-use crate::operand::{Func, Var};
+use crate::operand::{Func, Variable};
 use crate::writer::Dependency;
 
 impl<'m> FunctionBuilder<'m> {
@@ -24,7 +24,7 @@ impl<'m> FunctionBuilder<'m> {
         text: String,
         class: &str,
         is_parameter: bool,
-    ) -> Result<Var, Error> {
+    ) -> Result<Variable, BuildError> {
         let index = self.body.locals.len() as u32;
         match is_parameter {
             true => self.claim_parameter(name, Meaning::Local(index))?,
@@ -38,14 +38,14 @@ impl<'m> FunctionBuilder<'m> {
             visible: true,
             is_parameter,
         });
-        Ok(Var {
+        Ok(Variable {
             owner: self.body.owner,
             index,
         })
     }
 
     /// Declares a variable here, in the scope that is open; the handle is that of its first name.
-    pub fn declare(&mut self, declaration: Declaration) -> Result<Var, Error> {
+    pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
         declaration.has_members()?;
         let all = self.declare_all(declaration)?;
         let first = all.first().copied();
@@ -53,10 +53,10 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
-    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Var>, Error> {
+    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Variable>, BuildError> {
         if declaration.space == StateSpace::Reg {
-            return Err(Error::new(
-                Kind::Argument,
+            return Err(BuildError::new(
+                BuildErrorKind::Argument,
                 format!("`{}` is a register and no variable", declaration.name()),
                 "registers are made by `reg`, or declared by `registers`, `named_reg` and their like",
             ));
@@ -79,12 +79,12 @@ impl<'m> FunctionBuilder<'m> {
             }
         }
         self.check(&text, &mentions)?;
-        let all: Result<Vec<Var>, Error> = members
+        let all: Result<Vec<Variable>, BuildError> = members
             .into_iter()
             .map(|(name, text, class)| self.add_local(&name, text, &class, false))
             .collect();
         let all = all?;
-        self.body.line(&text);
+        self.with_declarations(|f| f.body.line(&text));
         for mention in mentions {
             if let Dependency::Label(l) = mention {
                 self.body.wait(l);
@@ -104,8 +104,8 @@ impl<'m> FunctionBuilder<'m> {
         &mut self,
         kind: FunctionKind,
         name: &str,
-        interface: Interface,
-    ) -> Result<Func, Error> {
+        interface: FunctionHeader,
+    ) -> Result<Func, BuildError> {
         let last = self.body.names.get(name).and_then(|m| m.last()).copied();
         let depth = self.body.depth();
         let here = match last {
@@ -123,12 +123,14 @@ impl<'m> FunctionBuilder<'m> {
             f.written = DeclState::Nested { owner, scope };
             self.body.declared.push(func.index);
         }
-        self.body.abandon();
-        // Its parameters stand on lines of their own.
-        self.body.indent();
-        self.body.text.push_str(&text);
-        self.body.text.push('\n');
-        self.body.committed = self.body.text.len();
+        // The text has several lines.
+        self.with_declarations(|f| {
+            let body = &mut f.body;
+            body.indent();
+            body.text.push_str(&text);
+            body.text.push('\n');
+            body.committed = body.text.len();
+        });
         Ok(func)
     }
 

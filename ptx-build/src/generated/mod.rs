@@ -3,6 +3,7 @@
 #![allow(clippy::should_implement_trait, reason = "the names are those of PTX")]
 #![allow(clippy::many_single_char_names, reason = "operands")]
 
+mod counts;
 mod modifiers;
 #[rustfmt::skip]
 mod opcodes;

@@ -3,7 +3,7 @@
 
 use crate::statement::prelude::*;
 
-crate::statement::words! {
+crate::statement::modifier_methods! {
     #[doc = "`.rn`"] rn Rn
     #[doc = "`.rz`"] rz Rz
     #[doc = "`.rm`"] rm Rm

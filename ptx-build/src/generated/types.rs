@@ -3,7 +3,7 @@
 
 use crate::statement::prelude::*;
 
-crate::statement::types! {
+crate::statement::type_methods! {
     #[doc = "`.s8`"] s8 of_s8 S8
     #[doc = "`.s16`"] s16 of_s16 S16
     #[doc = "`.s32`"] s32 of_s32 S32

@@ -12,7 +12,10 @@ use ptx_ir::{
 use ptx_isa::{Directive, StateSpace};
 
 use super::{Replay, unknown};
-use crate::{BranchTarget, Error, Func, FunctionBuilder, Label, Operand, Reg, RegRange, Var};
+use crate::{
+    BranchTarget, BuildError, CodeLabel, Func, FunctionBuilder, OperandExpr, Reg, RegRange,
+    Variable,
+};
 
 /// A function while it is made anew.
 pub(super) struct Replayed<'a, 'r> {
@@ -20,13 +23,13 @@ pub(super) struct Replayed<'a, 'r> {
     body: &'r Body,
     /// The labels of each scope.
     labels_of: BTreeMap<u32, Vec<LabelId>>,
-    labels: Vec<Option<Label>>,
+    labels: Vec<Option<CodeLabel>>,
     ranges: Vec<Option<RegRange>>,
     registers: Vec<Option<Reg>>,
     /// By the statement that declares them; `None` for parameters.
-    variables: BTreeMap<(Option<StmtId>, String), Var>,
+    variables: BTreeMap<(Option<StmtId>, String), Variable>,
     /// A label that may be that of a table.
-    pending: Option<Label>,
+    pending: Option<CodeLabel>,
 }
 
 impl<'a, 'r> Replayed<'a, 'r> {
@@ -47,7 +50,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         }
     }
 
-    pub(super) fn statements(mut self, k: &mut FunctionBuilder<'_>) -> Result<(), Error> {
+    pub(super) fn statements(mut self, k: &mut FunctionBuilder<'_>) -> Result<(), BuildError> {
         self.parameters(k);
         self.labels(k, ScopeId::new(0))?;
         for (id, statement) in self.body.statements() {
@@ -75,7 +78,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
     }
 
     /// The labels of a scope, which can be mentioned before they are placed.
-    fn labels(&mut self, k: &mut FunctionBuilder<'_>, scope: ScopeId) -> Result<(), Error> {
+    fn labels(&mut self, k: &mut FunctionBuilder<'_>, scope: ScopeId) -> Result<(), BuildError> {
         for id in self.labels_of.remove(&scope.as_u32()).unwrap_or_default() {
             if let (Some(label), Some(place)) =
                 (self.body.labels().get(id), self.labels.get_mut(id.index()))
@@ -86,7 +89,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         Ok(())
     }
 
-    fn place_pending(&mut self, k: &mut FunctionBuilder<'_>) -> Result<(), Error> {
+    fn place_pending(&mut self, k: &mut FunctionBuilder<'_>) -> Result<(), BuildError> {
         self.pending.take().map_or(Ok(()), |label| k.place(label))
     }
 
@@ -95,7 +98,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &mut FunctionBuilder<'_>,
         id: StmtId,
         statement: Statement,
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         let body = self.body;
         let pending = self.pending.take();
         match (statement, pending) {
@@ -146,7 +149,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
     // --- names ---
 
     /// Makes sure that the registers of an operand, which begin with `first`, are there.
-    fn register(&mut self, k: &mut FunctionBuilder<'_>, id: RegId) -> Result<Reg, Error> {
+    fn register(&mut self, k: &mut FunctionBuilder<'_>, id: RegId) -> Result<Reg, BuildError> {
         let known = self.registers.get(id.index()).copied().flatten();
         if let Some(reg) = known {
             return Ok(reg);
@@ -163,15 +166,18 @@ impl<'a, 'r> Replayed<'a, 'r> {
     }
 
     /// What is known of a name.
-    fn local(&self, operand: Ir) -> Result<Operand, Error> {
+    fn local(&self, operand: Ir) -> Result<OperandExpr, BuildError> {
         match operand {
             Ir::Reg(id) => {
                 let reg = self.registers.get(id.index()).copied().flatten();
-                reg.map(Operand::Reg).ok_or_else(|| unknown("a register"))
+                reg.map(OperandExpr::Reg)
+                    .ok_or_else(|| unknown("a register"))
             }
             Ir::Label(id) => {
                 let label = self.labels.get(id.index()).copied().flatten();
-                label.map(Operand::Label).ok_or_else(|| unknown("a label"))
+                label
+                    .map(OperandExpr::Label)
+                    .ok_or_else(|| unknown("a label"))
             }
             Ir::Var(id) => {
                 let var = self
@@ -184,14 +190,20 @@ impl<'a, 'r> Replayed<'a, 'r> {
                     None => self.all.name(var.name).to_string(),
                 };
                 let known = self.variables.get(&(var.stmt, name)).copied();
-                known.map(Operand::Var).ok_or_else(|| unknown("a variable"))
+                known
+                    .map(OperandExpr::Variable)
+                    .ok_or_else(|| unknown("a variable"))
             }
             _ => Err(unknown("a name")),
         }
     }
 
     /// Asks for the registers that an operand mentions.
-    fn registers(&mut self, k: &mut FunctionBuilder<'_>, operands: &[Ir]) -> Result<(), Error> {
+    fn registers(
+        &mut self,
+        k: &mut FunctionBuilder<'_>,
+        operands: &[Ir],
+    ) -> Result<(), BuildError> {
         let pool = self.body.pool();
         let mut todo: Vec<Ir> = operands.to_vec();
         while let Some(operand) = todo.pop() {
@@ -220,7 +232,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         &mut self,
         k: &mut FunctionBuilder<'_>,
         operands: &[Ir],
-    ) -> Result<Vec<Operand>, Error> {
+    ) -> Result<Vec<OperandExpr>, BuildError> {
         self.registers(k, operands)?;
         let local = |o| self.local(o);
         let made = operands.iter();
@@ -230,7 +242,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
 
     // --- statements ---
 
-    fn instruction(&mut self, k: &mut FunctionBuilder<'_>, id: InstId) -> Result<(), Error> {
+    fn instruction(&mut self, k: &mut FunctionBuilder<'_>, id: InstId) -> Result<(), BuildError> {
         let body = self.body;
         let inst = body.inst(id).ok_or_else(|| unknown("a statement"))?;
         let operands = self.operands(k, body.operands(id))?;
@@ -252,7 +264,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &mut FunctionBuilder<'_>,
         id: StmtId,
         decl: DeclId,
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         let body = self.body;
         let local = |o| self.local(o);
         let made = self
@@ -277,14 +289,18 @@ impl<'a, 'r> Replayed<'a, 'r> {
         Ok(())
     }
 
-    fn directive(&mut self, k: &mut FunctionBuilder<'_>, stmt: DirectiveStmt) -> Result<(), Error> {
+    fn directive(
+        &mut self,
+        k: &mut FunctionBuilder<'_>,
+        stmt: DirectiveStmt,
+    ) -> Result<(), BuildError> {
         let pool = self.body.pool();
         let args = pool.slice(stmt.args);
         let n = |o: &Ir| self.all.integer(pool, *o);
         match (stmt.directive, args) {
             (Directive::Pragma, texts) => {
                 let texts = texts.iter().map(|t| self.all.string(*t));
-                k.pragmas(&texts.collect::<Result<Vec<&str>, Error>>()?)
+                k.pragmas(&texts.collect::<Result<Vec<&str>, BuildError>>()?)
             }
             (Directive::Alias, [alias, of]) => k.alias(self.all.func(*alias)?, self.all.func(*of)?),
             (Directive::Loc, [file, line, column]) => {
@@ -313,10 +329,14 @@ impl<'a, 'r> Replayed<'a, 'r> {
         }
     }
 
-    fn branch_target(&self, k: &FunctionBuilder<'_>, target: Ir) -> Result<BranchTarget, Error> {
+    fn branch_target(
+        &self,
+        k: &FunctionBuilder<'_>,
+        target: Ir,
+    ) -> Result<BranchTarget, BuildError> {
         let Ir::Range(at) = target else {
             return match self.local(target)? {
-                Operand::Label(label) => Ok(label.into()),
+                OperandExpr::Label(label) => Ok(label.into()),
                 _ => Err(unknown("a label")),
             };
         };
@@ -333,19 +353,19 @@ impl<'a, 'r> Replayed<'a, 'r> {
     fn table(
         &mut self,
         k: &mut FunctionBuilder<'_>,
-        label: Label,
+        label: CodeLabel,
         stmt: DirectiveStmt,
-    ) -> Result<(), Error> {
+    ) -> Result<(), BuildError> {
         let args = self.body.pool().slice(stmt.args);
         match stmt.directive {
             Directive::Branchtargets => {
                 let targets = args.iter().map(|o| self.branch_target(k, *o));
-                let targets: Vec<BranchTarget> = targets.collect::<Result<_, Error>>()?;
+                let targets: Vec<BranchTarget> = targets.collect::<Result<_, BuildError>>()?;
                 k.place_branch_targets(label, &targets)
             }
             Directive::Calltargets => {
                 let functions = args.iter().map(|o| self.all.func(*o));
-                let functions: Vec<Func> = functions.collect::<Result<_, Error>>()?;
+                let functions: Vec<Func> = functions.collect::<Result<_, BuildError>>()?;
                 k.place_call_targets(label, &functions)
             }
             _ => {

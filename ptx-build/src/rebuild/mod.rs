@@ -14,25 +14,28 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, ScalarType};
 
-use crate::{Datum, Declaration, Error, Func, Interface, Kind, ModuleBuilder, Number, Value, Var};
+use crate::{
+    BuildError, BuildErrorKind, Datum, DatumValue, Declaration, Func, FunctionHeader,
+    ModuleBuilder, Number, Variable,
+};
 
 /// Makes a module anew, statement by statement: what [`ModuleBuilder::finish`] makes of it has the same structure. It can be added
 /// to before that, so this is also how to go on with a module that was read.
 ///
 /// What is not kept: comments and white space, and the spelling of numbers in `.file` and of an inlined `.loc`. An error of the kind
-/// [`Kind::Unknown`] is what the reader did not understand, and banks of `.const`; one of the kind [`Kind::Duplicate`] is a name
+/// [`BuildErrorKind::Unknown`] is what the reader did not understand, and banks of `.const`; one of the kind [`BuildErrorKind::Duplicate`] is a name
 /// that means two things in one scope, which the assembler takes where one of them is a member of a range.
 ///
 /// ```
 /// let read = ptx_parse::parse_str(".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n\tret;\n}\n").module;
-/// let mut m = ptx_build::replay(&read)?;
+/// let mut m = ptx_build::rebuild(&read)?;
 /// let mut k = m.kernel("another")?;
 /// k.ret().emit(())?;
 /// k.finish()?;
 /// assert_eq!(m.finish()?.definitions().count(), 2);
-/// # Ok::<(), ptx_build::Error>(())
+/// # Ok::<(), ptx_build::BuildError>(())
 /// ```
-pub fn replay(module: &Module) -> Result<ModuleBuilder, Error> {
+pub fn rebuild(module: &Module) -> Result<ModuleBuilder, BuildError> {
     let header = module.header();
     let (Some(version), Some(target)) = (header.version, header.target) else {
         return Err(unknown("the version or the target"));
@@ -55,9 +58,9 @@ pub fn replay(module: &Module) -> Result<ModuleBuilder, Error> {
 }
 
 /// What is there and cannot be made.
-pub(crate) fn unknown(what: &str) -> Error {
-    Error::new(
-        Kind::Unknown,
+pub(crate) fn unknown(what: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Unknown,
         format!("{what} was not understood"),
         "mend what parsing and checking the module find wrong, and replay it then",
     )
@@ -66,13 +69,13 @@ pub(crate) fn unknown(what: &str) -> Error {
 /// The names of the module so far.
 struct Replay<'r> {
     module: &'r Module,
-    variables: BTreeMap<String, Var>,
+    variables: BTreeMap<String, Variable>,
     functions: BTreeMap<String, Func>,
     /// Whether a `.target` came already.
     has_target: bool,
 }
 
-fn known(ty: TypeName) -> Result<ScalarType, Error> {
+fn known(ty: TypeName) -> Result<ScalarType, BuildError> {
     ty.known().ok_or_else(|| unknown("a type"))
 }
 
@@ -82,7 +85,7 @@ impl<'r> Replay<'r> {
     }
 
     /// A constant, as it is spelled.
-    fn number(&self, pool: &OperandPool, operand: Operand) -> Result<Number, Error> {
+    fn number(&self, pool: &OperandPool, operand: Operand) -> Result<Number, BuildError> {
         match operand {
             Operand::Small(n) => Ok(n.into()),
             Operand::Imm(id) => {
@@ -93,14 +96,14 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn integer(&self, pool: &OperandPool, operand: Operand) -> Result<u32, Error> {
+    fn integer(&self, pool: &OperandPool, operand: Operand) -> Result<u32, BuildError> {
         let value = self.number(pool, operand)?.value();
         value
             .and_then(|v| u32::try_from(v).ok())
             .ok_or_else(|| unknown("a number"))
     }
 
-    fn string(&self, operand: Operand) -> Result<&'r str, Error> {
+    fn string(&self, operand: Operand) -> Result<&'r str, BuildError> {
         let text = match operand {
             Operand::Str(id) => self.name(id),
             _ => "",
@@ -109,7 +112,7 @@ impl<'r> Replay<'r> {
         inner.ok_or_else(|| unknown("a string"))
     }
 
-    fn item(&mut self, m: &mut ModuleBuilder, item: Item) -> Result<(), Error> {
+    fn item(&mut self, m: &mut ModuleBuilder, item: Item) -> Result<(), BuildError> {
         let module = self.module;
         match item {
             Item::Directive(id) => match module.directives().get(id) {
@@ -140,7 +143,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn directive(&mut self, m: &mut ModuleBuilder, stmt: DirectiveStmt) -> Result<(), Error> {
+    fn directive(&mut self, m: &mut ModuleBuilder, stmt: DirectiveStmt) -> Result<(), BuildError> {
         let pool = self.module.pool();
         let args = pool.slice(stmt.args);
         match (stmt.directive, args) {
@@ -152,7 +155,8 @@ impl<'r> Replay<'r> {
                     _ => Err(unknown("an option of the target")),
                 };
                 if again {
-                    let words: Vec<&str> = args.iter().map(word).collect::<Result<_, Error>>()?;
+                    let words: Vec<&str> =
+                        args.iter().map(word).collect::<Result<_, BuildError>>()?;
                     return m.another_target(&words);
                 }
                 if word(first)?.starts_with("compute_") {
@@ -165,12 +169,12 @@ impl<'r> Replay<'r> {
                     let value = self.number(pool, *o)?.value();
                     value.ok_or_else(|| unknown("a number"))
                 });
-                let more: Vec<u64> = more.collect::<Result<_, Error>>()?;
+                let more: Vec<u64> = more.collect::<Result<_, BuildError>>()?;
                 m.file_with(self.integer(pool, *index)?, self.string(*path)?, &more)
             }
             (Directive::Pragma, texts) => {
                 let texts = texts.iter().map(|t| self.string(*t));
-                m.pragmas(&texts.collect::<Result<Vec<&str>, Error>>()?)
+                m.pragmas(&texts.collect::<Result<Vec<&str>, BuildError>>()?)
             }
             (Directive::Alias, [alias, of]) => m.alias(self.func(*alias)?, self.func(*of)?),
             _ => Err(unknown("a directive of the module")),
@@ -185,7 +189,7 @@ impl<'r> Replay<'r> {
         })
     }
 
-    fn func(&self, operand: Operand) -> Result<Func, Error> {
+    fn func(&self, operand: Operand) -> Result<Func, BuildError> {
         let Operand::Symbol(id) = operand else {
             return Err(unknown("a function"));
         };
@@ -200,7 +204,7 @@ impl<'r> Replay<'r> {
         &self,
         pool: &OperandPool,
         declarators: &[ptx_ir::Declarator],
-    ) -> Result<Vec<String>, Error> {
+    ) -> Result<Vec<String>, BuildError> {
         let mut all = Vec::new();
         for d in declarators {
             let name = self.name(d.name);
@@ -222,7 +226,7 @@ impl<'r> Replay<'r> {
         pool: &OperandPool,
         id: DeclId,
         local: &value::Local<'_>,
-    ) -> Result<Declaration, Error> {
+    ) -> Result<Declaration, BuildError> {
         let Some(decl) = tables.decls.get(id) else {
             return Err(unknown("a declaration"));
         };
@@ -266,7 +270,7 @@ impl<'r> Replay<'r> {
         Ok(made)
     }
 
-    fn attribute(&self, attribute: Attribute) -> Result<String, Error> {
+    fn attribute(&self, attribute: Attribute) -> Result<String, BuildError> {
         let pool = self.module.pool();
         match attribute {
             Attribute::Managed => Ok(".managed".into()),
@@ -278,7 +282,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn param(&self, param: &Param) -> Result<Declaration, Error> {
+    fn param(&self, param: &Param) -> Result<Declaration, BuildError> {
         let pool = self.module.pool();
         let name = param.name.map_or("_", |n| self.name(n));
         let mut made = Declaration::new(param.space, known(param.ty)?, name).vector(param.vector);
@@ -306,8 +310,8 @@ impl<'r> Replay<'r> {
         Ok(made)
     }
 
-    fn interface(&self, of: &ptx_ir::Interface) -> Result<Interface, Error> {
-        let mut made = Interface::new();
+    fn interface(&self, of: &ptx_ir::Interface) -> Result<FunctionHeader, BuildError> {
+        let mut made = FunctionHeader::new();
         for param in of.returns.of(self.module.params()) {
             made = made.result(self.param(param)?);
         }
@@ -324,10 +328,10 @@ impl<'r> Replay<'r> {
             let args = self.module.pool().slice(stmt.args).iter();
             if stmt.directive == Directive::Pragma {
                 let texts = args.map(|t| self.string(*t));
-                made = made.pragma(&texts.collect::<Result<Vec<&str>, Error>>()?);
+                made = made.pragma(&texts.collect::<Result<Vec<&str>, BuildError>>()?);
             } else {
                 let numbers = args.map(|n| self.number(self.module.pool(), *n));
-                let numbers: Vec<Number> = numbers.collect::<Result<_, Error>>()?;
+                let numbers: Vec<Number> = numbers.collect::<Result<_, BuildError>>()?;
                 made = made.directive(stmt.directive, &numbers);
             }
         }
@@ -337,7 +341,7 @@ impl<'r> Replay<'r> {
     // --- functions ---
 
     /// What is said of a function before its body.
-    fn header(&self, function: &Function) -> Result<Interface, Error> {
+    fn header(&self, function: &Function) -> Result<FunctionHeader, BuildError> {
         if function.raw_header {
             return Err(unknown("what is said of a function"));
         }
@@ -354,7 +358,7 @@ impl<'r> Replay<'r> {
         Ok(interface)
     }
 
-    fn function(&mut self, m: &mut ModuleBuilder, id: FuncId) -> Result<(), Error> {
+    fn function(&mut self, m: &mut ModuleBuilder, id: FuncId) -> Result<(), BuildError> {
         let Some(function) = self.module.functions().get(id) else {
             return Ok(());
         };
@@ -378,7 +382,7 @@ impl<'r> Replay<'r> {
 
     // --- debug sections ---
 
-    fn section(&self, m: &mut ModuleBuilder, section: &Section) -> Result<(), Error> {
+    fn section(&self, m: &mut ModuleBuilder, section: &Section) -> Result<(), BuildError> {
         let mut data: Vec<Datum> = Vec::new();
         for entry in &section.entries {
             let (ty, first, value) = match *entry {
@@ -399,7 +403,7 @@ impl<'r> Replay<'r> {
         m.section(self.name(section.name), &data)
     }
 
-    fn datum(&self, operand: Operand) -> Result<Value, Error> {
+    fn datum(&self, operand: Operand) -> Result<DatumValue, BuildError> {
         let pool = self.module.pool();
         let name = |o| match o {
             Operand::Name(n) | Operand::Section(n) => Ok(self.name(n).to_string()),
@@ -407,16 +411,16 @@ impl<'r> Replay<'r> {
             _ => Err(unknown("a datum")),
         };
         Ok(match operand {
-            Operand::Small(_) | Operand::Imm(_) => Value::Number(self.number(pool, operand)?),
+            Operand::Small(_) | Operand::Imm(_) => DatumValue::Number(self.number(pool, operand)?),
             Operand::Address(id) => match pool.address(id) {
-                Some(a) => Value::Plus(name(a.base)?, self.number(pool, a.offset)?),
+                Some(a) => DatumValue::Plus(name(a.base)?, self.number(pool, a.offset)?),
                 None => return Err(unknown("a datum")),
             },
             Operand::Difference(at) => {
                 let (a, b) = pool.pair(at);
-                Value::Difference(name(a)?, name(b)?)
+                DatumValue::Difference(name(a)?, name(b)?)
             }
-            other => Value::Name(name(other)?),
+            other => DatumValue::Name(name(other)?),
         })
     }
 }

@@ -7,20 +7,24 @@ use alloc::vec::Vec;
 use ptx_ir::{Operand as Ir, OperandPool};
 
 use super::{Replay, unknown};
-use crate::{Error, Init, Operand};
+use crate::{BuildError, Init, OperandExpr};
 
 /// What a name of a function is to the builder.
-pub(super) type Local<'l> = dyn Fn(Ir) -> Result<Operand, Error> + 'l;
+pub(super) type Local<'l> = dyn Fn(Ir) -> Result<OperandExpr, BuildError> + 'l;
 
 /// Nothing that is legal nests deeper.
 const DEPTH: usize = 48;
 
 impl Replay<'_> {
     /// A variable or function of the module.
-    pub(super) fn global(&self, id: ptx_ir::SymbolId) -> Result<Operand, Error> {
+    pub(super) fn global(&self, id: ptx_ir::SymbolId) -> Result<OperandExpr, BuildError> {
         let name = self.symbol(id);
-        let variable = self.variables.get(&name).copied().map(Operand::Var);
-        let found = variable.or_else(|| self.functions.get(&name).copied().map(Operand::Func));
+        let variable = self
+            .variables
+            .get(&name)
+            .copied()
+            .map(OperandExpr::Variable);
+        let found = variable.or_else(|| self.functions.get(&name).copied().map(OperandExpr::Func));
         found.ok_or_else(|| unknown(&alloc::format!("`{name}`")))
     }
 
@@ -30,7 +34,7 @@ impl Replay<'_> {
         operand: Ir,
         local: &Local<'_>,
         depth: usize,
-    ) -> Result<Operand, Error> {
+    ) -> Result<OperandExpr, BuildError> {
         if depth > DEPTH {
             return Err(unknown("an operand"));
         }
@@ -38,14 +42,14 @@ impl Replay<'_> {
         let boxed = |o| of(o).map(Box::new);
         let all = |parts: &[Ir]| {
             let parts = parts.iter().map(|p| of(*p));
-            parts.collect::<Result<Vec<Operand>, Error>>()
+            parts.collect::<Result<Vec<OperandExpr>, BuildError>>()
         };
         Ok(match operand {
-            Ir::Special(s) => Operand::Special(s),
-            Ir::Small(n) => Operand::Int(n.into()),
+            Ir::Special(s) => OperandExpr::Special(s),
+            Ir::Small(n) => OperandExpr::Int(n.into()),
             Ir::Imm(id) => {
                 let text = pool.immediate(id).map_or("", |i| self.name(i.text));
-                Operand::Constant(text.to_string())
+                OperandExpr::Constant(text.to_string())
             }
             Ir::Symbol(id) => self.global(id)?,
             Ir::Reg(_) | Ir::Var(_) | Ir::Label(_) => local(operand)?,
@@ -55,19 +59,19 @@ impl Replay<'_> {
                     Ir::Absent => None,
                     offset => Some(boxed(offset)?),
                 };
-                Operand::Address(boxed(address.base)?, offset, address.form)
+                OperandExpr::Address(boxed(address.base)?, offset, address.form)
             }
-            Ir::Bracket(id) => Operand::Bracket(all(pool.list(id))?),
-            Ir::Vector(id) => Operand::Vector(all(pool.list(id))?),
-            Ir::List(id) => Operand::List(all(pool.list(id))?),
+            Ir::Bracket(id) => OperandExpr::Bracket(all(pool.list(id))?),
+            Ir::Vector(id) => OperandExpr::Vector(all(pool.list(id))?),
+            Ir::List(id) => OperandExpr::List(all(pool.list(id))?),
             Ir::Pair(at) => {
                 let (p, q) = pool.pair(at);
-                Operand::Pair(boxed(p)?, boxed(q)?)
+                OperandExpr::Pair(boxed(p)?, boxed(q)?)
             }
-            Ir::Not(at) => Operand::Not(boxed(pool.get(at))?),
-            Ir::Neg(at) => Operand::Neg(boxed(pool.get(at))?),
-            Ir::Lane(selector, at) => Operand::Lane(boxed(pool.get(at))?, selector),
-            Ir::Sink => Operand::Sink,
+            Ir::Not(at) => OperandExpr::Not(boxed(pool.get(at))?),
+            Ir::Neg(at) => OperandExpr::Neg(boxed(pool.get(at))?),
+            Ir::Lane(selector, at) => OperandExpr::Lane(boxed(pool.get(at))?, selector),
+            Ir::Sink => OperandExpr::Sink,
             _ => return Err(unknown("an operand")),
         })
     }
@@ -78,7 +82,7 @@ impl Replay<'_> {
         operand: Ir,
         local: &Local<'_>,
         depth: usize,
-    ) -> Result<Init, Error> {
+    ) -> Result<Init, BuildError> {
         if depth > DEPTH {
             return Err(unknown("an initial value"));
         }
@@ -96,9 +100,9 @@ impl Replay<'_> {
                     other => local(other)?,
                 };
                 match name {
-                    Operand::Var(v) => Init::Address(v, 0),
-                    Operand::Func(f) => Init::Function(f),
-                    Operand::Label(l) => Init::Label(l),
+                    OperandExpr::Variable(v) => Init::Address(v, 0),
+                    OperandExpr::Func(f) => Init::Function(f),
+                    OperandExpr::Label(l) => Init::Label(l),
                     _ => return Err(unknown("an initial value")),
                 }
             }
@@ -127,7 +131,7 @@ impl Replay<'_> {
             }
             Ir::Vector(id) => {
                 let parts = pool.list(id).iter().map(|p| of(*p));
-                Init::List(parts.collect::<Result<_, Error>>()?)
+                Init::List(parts.collect::<Result<_, BuildError>>()?)
             }
             _ => return Err(unknown("an initial value")),
         })

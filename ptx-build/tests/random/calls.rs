@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use ptx_build::{
-    Argument, Datum, Declaration, Error, FunctionBuilder, Interface, Label, ModuleBuilder,
-    Operand as O, Reg, Value,
+    Argument, BuildError, CodeLabel, Datum, DatumValue, Declaration, FunctionBuilder,
+    FunctionHeader, ModuleBuilder, OperandExpr as O, Reg,
 };
 use ptx_ir::FunctionKind;
 use ptx_isa::{Directive, ScalarType as T, StateSpace as S};
@@ -19,7 +19,7 @@ pub(crate) enum Event {
     /// A mnemonic with its guard and operands.
     Inst(String, Option<(Reg, bool)>, Vec<O>),
     /// A label with its name.
-    Label(Label, String),
+    Label(CodeLabel, String),
     /// So many instructions and labels that the builder or a fragment made; without a number, any.
     Made(Option<usize>),
 }
@@ -29,13 +29,15 @@ pub(crate) enum Event {
 pub(crate) struct Log {
     pub(crate) counts: BTreeMap<&'static str, (usize, usize)>,
     pub(crate) functions: BTreeMap<String, Vec<Event>>,
-    /// Whether a function was given up.
-    pub(crate) lost: bool,
 }
 
 impl Log {
     /// Counts a call, and holds its error against what an error has to say.
-    pub(crate) fn note<X>(&mut self, call: &'static str, result: Result<X, Error>) -> Option<X> {
+    pub(crate) fn note<X>(
+        &mut self,
+        call: &'static str,
+        result: Result<X, BuildError>,
+    ) -> Option<X> {
         let count = self.counts.entry(call).or_default();
         match result {
             Ok(x) => {
@@ -85,8 +87,8 @@ fn directive(d: &mut Dice) -> Directive {
     *d.of(all)
 }
 
-fn interface(d: &mut Dice, w: &World) -> Interface {
-    let mut of = Interface::new();
+fn interface(d: &mut Dice, w: &World) -> FunctionHeader {
+    let mut of = FunctionHeader::new();
     for _ in 0..d.below(3) {
         of = of.param(w.declaration(d, &[S::Param, S::Param, S::Reg]));
     }
@@ -162,10 +164,10 @@ pub(crate) fn of_module(m: &mut ModuleBuilder, d: &mut Dice, w: &mut World, log:
                 true => Datum::Label(d.name()),
                 false => {
                     let values = (0..d.below(4)).map(|_| match d.below(4) {
-                        0 => Value::Name(d.name()),
-                        1 => Value::Plus(d.name(), d.number()),
-                        2 => Value::Difference(d.name(), d.name()),
-                        _ => Value::Number(d.number()),
+                        0 => DatumValue::Name(d.name()),
+                        1 => DatumValue::Plus(d.name(), d.number()),
+                        2 => DatumValue::Difference(d.name(), d.name()),
+                        _ => DatumValue::Number(d.number()),
                     });
                     let values = values.collect();
                     Datum::Data(d.ty(), values)
@@ -209,7 +211,10 @@ pub(crate) fn of_function(
             let ty = d.ty();
             let reg = log.note(
                 "register parameter",
-                k.register_param(ty, &d.name(), d.one_in(2)),
+                match d.one_in(2) {
+                    true => k.add_register_result(ty, &d.name()),
+                    false => k.add_register_param(ty, &d.name()),
+                },
             );
             w.regs.extend(reg.map(|r| (r, ty)));
         }
@@ -441,7 +446,7 @@ fn table(
     log: &mut Log,
     events: &mut Vec<Event>,
 ) {
-    let labels: Vec<Label> = (0..d.below(4)).filter_map(|_| w.label(d)).collect();
+    let labels: Vec<CodeLabel> = (0..d.below(4)).filter_map(|_| w.label(d)).collect();
     let label = w
         .label(d)
         .filter(|_| d.one_in(2))
@@ -456,7 +461,7 @@ fn table(
         }
         _ if d.one_in(2) => {
             let one = Declaration::new(S::Param, T::B32, "_");
-            let of = Interface::new().result(one.clone()).param(one);
+            let of = FunctionHeader::new().result(one.clone()).param(one);
             log.note("prototype", k.place_prototype(label, &of))
         }
         _ => log.note("prototype", k.place_prototype(label, &interface(d, w))),

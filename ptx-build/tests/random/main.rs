@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
-use ptx_build::{Declaration, Error, Kind, ModuleBuilder};
+use ptx_build::{BuildError, BuildErrorKind, Declaration, ModuleBuilder};
 use ptx_ir::{Module, Severity};
 use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
 
@@ -34,7 +34,7 @@ use world::World;
 type Step = (u8, u64);
 
 /// Plays the calls; the module, or why there is none.
-fn play(steps: &[Step], log: &mut Log) -> Result<Module, Error> {
+fn play(steps: &[Step], log: &mut Log) -> Result<Module, BuildError> {
     const TARGETS: &[(PtxVersion, Target)] = &[
         (PtxVersion::new(8, 0), Target::Sm80),
         (PtxVersion::new(6, 3), Target::Sm75),
@@ -92,11 +92,8 @@ fn play(steps: &[Step], log: &mut Log) -> Result<Module, Error> {
         }
         calls::tidy(&mut k, &mut d, &w, log, &mut events);
         match seed % 64 {
-            0 => {
-                drop(k);
-                log.lost = true;
-            }
-            _ => log.lost |= log.note("end", k.finish()).is_none(),
+            0 => drop(k),
+            _ => drop(log.note("end", k.finish())),
         }
         log.functions.insert(name, events);
     }
@@ -154,8 +151,7 @@ fn nothing_panics_and_all_is_told() {
             Err(error) => {
                 oracle::error("the end", &error);
                 // What is wrong was to be found by the call that did it, unless it is the header.
-                let early = error.kind() != Kind::Illegal
-                    || log.lost
+                let early = error.kind() != BuildErrorKind::Illegal
                     || error.to_string().starts_with("`.target");
                 assert!(early, "found at the end: {error}\n{}", error.text());
             }

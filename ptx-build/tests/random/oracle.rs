@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ptx_build::{Error, Kind, Operand as Told};
+use ptx_build::{BuildError, BuildErrorKind, OperandExpr as Told};
 use ptx_ir::{Body, Code, Module, Operand, Severity, Statement};
 
 use super::calls::Event;
 
 /// An error has a code, says what was found, and what to do; what it points at stands in its own text.
-pub(crate) fn error(call: &str, error: &Error) {
+pub(crate) fn error(call: &str, error: &BuildError) {
     let shown = error.to_string();
     assert!(!error.message().is_empty(), "{call}: {error:?}");
     assert!(
@@ -20,7 +20,7 @@ pub(crate) fn error(call: &str, error: &Error) {
         !shown.contains("$judged`") || error.text().contains("$judged"),
         "{call} tells of what nobody wrote: {shown}"
     );
-    if error.kind() != Kind::Illegal {
+    if error.kind() != BuildErrorKind::Illegal {
         assert!(
             error.help().is_some_and(|h| !h.is_empty()),
             "{call}: {error:?}"
@@ -90,7 +90,7 @@ fn same(told: &Told, found: Operand, module: &Module, body: &Body, pairs: &mut P
     let pool = body.pool();
     match (told, found) {
         (Told::Reg(_), Operand::Reg(id)) => pairs.is(format!("{told:?}"), format!("{id:?}")),
-        (Told::Var(_), Operand::Var(_) | Operand::Symbol(_)) => {
+        (Told::Variable(_), Operand::Var(_) | Operand::Symbol(_)) => {
             pairs.is(format!("{told:?}"), format!("{found:?}"))
         }
         (Told::Func(_), Operand::Symbol(id)) => pairs.is(format!("{told:?}"), format!("{id:?}")),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ptx_build::{Declaration, Func, Init, Label, ModuleBuilder, Operand as O, Reg, RegRange, Var};
+use ptx_build::{
+    CodeLabel, Declaration, Func, Init, ModuleBuilder, OperandExpr as O, Reg, RegRange, Variable,
+};
 use ptx_ir::{AddressForm, Linkage, Selector};
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace as S, Target};
 
@@ -13,9 +15,9 @@ use super::dice::Dice;
 pub(crate) struct World {
     pub(crate) regs: Vec<(Reg, T)>,
     pub(crate) ranges: Vec<RegRange>,
-    pub(crate) vars: Vec<Var>,
-    pub(crate) labels: Vec<Label>,
-    pub(crate) tables: Vec<Label>,
+    pub(crate) vars: Vec<Variable>,
+    pub(crate) labels: Vec<CodeLabel>,
+    pub(crate) tables: Vec<CodeLabel>,
     pub(crate) funcs: Vec<Func>,
     pub(crate) names: BTreeMap<Func, String>,
     /// A function of the module with a result and a parameter of 32 bits.
@@ -71,7 +73,7 @@ impl World {
         }
     }
 
-    pub(crate) fn label(&self, d: &mut Dice) -> Option<Label> {
+    pub(crate) fn label(&self, d: &mut Dice) -> Option<CodeLabel> {
         let own = self.labels.get(self.mark.1..).unwrap_or_default();
         let all = if d.one_in(20) || own.is_empty() {
             &self.labels[..]
@@ -109,7 +111,7 @@ impl World {
             5 => O::F32(*d.of(&[0.0, f32::NAN, f32::INFINITY, -0.0, 1e-42])),
             6 => O::F64(*d.of(&[0.0, f64::NAN, f64::NEG_INFINITY, 1.0])),
             7 => O::Constant(d.constant()),
-            8 => some(d.maybe(&self.vars).map(|v| O::Var(*v))),
+            8 => some(d.maybe(&self.vars).map(|v| O::Variable(*v))),
             9 => match d.below(3) {
                 0 => some(d.maybe(&self.funcs).map(|f| O::Func(*f))),
                 1 => some(self.label(d).map(O::Label)),
@@ -169,7 +171,7 @@ impl World {
                     address(d, base)
                 }
                 'V' => {
-                    let base = d.maybe(&self.vars).map_or(O::Sink, |v| O::Var(*v));
+                    let base = d.maybe(&self.vars).map_or(O::Sink, |v| O::Variable(*v));
                     address(d, base)
                 }
                 'i' => O::Int(d.below(16) as i64),

@@ -1,7 +1,7 @@
 //! What few texts have and the builder has words for: made anew, it has the same structure.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
-use ptx_build::{BranchTarget, Kind, ModuleBuilder, replay};
+use ptx_build::{BranchTarget, BuildErrorKind, ModuleBuilder, rebuild};
 use ptx_ir::compare::compare;
 use ptx_isa::{PtxVersion, Target};
 
@@ -9,7 +9,7 @@ use ptx_isa::{PtxVersion, Target};
 fn same(text: &str) {
     let read = ptx_parse::parse_str(text);
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-    let made = replay(&read.module).unwrap().finish().unwrap();
+    let made = rebuild(&read.module).unwrap().finish().unwrap();
     if let Err(difference) = compare(&read.module, &made) {
         let found = difference.right.of(made.source());
         panic!("{difference}: {}", String::from_utf8_lossy(found));
@@ -49,7 +49,10 @@ fn a_name_with_two_meanings_is_a_mistake() {
     let text = format!("{HEAD}.entry k() {{ .local .b32 l0; .local .b64 l<2>; ret; }}\n");
     let read = ptx_parse::parse_str(&text);
     assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-    assert_eq!(replay(&read.module).unwrap_err().kind(), Kind::Duplicate);
+    assert_eq!(
+        rebuild(&read.module).unwrap_err().kind(),
+        BuildErrorKind::Duplicate
+    );
 }
 
 #[test]
@@ -66,14 +69,14 @@ fn ranges_of_labels_are_there() {
         BranchTarget::Range(c0, 0),
     ] {
         let error = k.branch_targets(&[wrong]).unwrap_err();
-        assert_eq!(error.kind(), Kind::Argument, "{wrong:?}: {error}");
+        assert_eq!(error.kind(), BuildErrorKind::Argument, "{wrong:?}: {error}");
     }
     let c1 = k.named_label("c1").unwrap();
     k.branch_targets(&[BranchTarget::Range(c0, 2)]).unwrap();
     // They are used, so they have to be placed.
     k.place(c0).unwrap();
     k.ret().emit(()).unwrap();
-    assert_eq!(k.finish().unwrap_err().kind(), Kind::Unplaced);
+    assert_eq!(k.finish().unwrap_err().kind(), BuildErrorKind::Unplaced);
     let _ = c1;
 }
 
@@ -84,7 +87,7 @@ fn places_in_their_own_spelling_are_integers() {
         m.another_target(&["sm_80", "not a name"])
             .unwrap_err()
             .kind(),
-        Kind::Spelling
+        BuildErrorKind::Spelling
     );
     m.file(1, "a.cu").unwrap();
     let mut k = m.kernel("k").unwrap();
@@ -92,7 +95,7 @@ fn places_in_their_own_spelling_are_integers() {
         let place = ["1".into(), wrong.into(), "0".into()];
         assert_eq!(
             k.loc_spelled(place).unwrap_err().kind(),
-            Kind::Spelling,
+            BuildErrorKind::Spelling,
             "{wrong}"
         );
     }

@@ -1,0 +1,123 @@
+//! Copies that happen at once, as the arguments of phi functions do.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_ir::Code;
+use ptx_isa::{ScalarType, TypeKind};
+
+use super::FunctionBuilder;
+use crate::error::{BuildError, BuildErrorKind};
+use crate::handle_owner::Handle;
+use crate::operand::{OperandExpr, Reg};
+
+/// The type with which a register is moved: bits of its width where its own type is not one of moves.
+const fn move_type(ty: ScalarType) -> ScalarType {
+    match (ty.kind(), ty.bits()) {
+        (TypeKind::Float | TypeKind::Bits, 16) => ScalarType::B16,
+        (TypeKind::Float, 32 | 64) | (TypeKind::Signed | TypeKind::Unsigned, 16..) => ty,
+        (_, 32) => ScalarType::B32,
+        (_, 64) => ScalarType::B64,
+        (_, 128) => ScalarType::B128,
+        _ => ty,
+    }
+}
+
+impl FunctionBuilder<'_> {
+    /// Copies values to registers, all at once: each source is read before any register is written. The copies are ordered so
+    /// that this holds, and a cycle is broken with a fresh register. A register keeps its type; both sides of a copy must have
+    /// types that a `mov` accepts together.
+    ///
+    /// ```
+    /// # use ptx_build::ModuleBuilder;
+    /// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
+    /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    /// # let mut k = m.kernel("k")?;
+    /// let (a, b, c) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::B32));
+    /// k.parallel_copy(&[(a, b.into()), (b, a.into()), (c, a.into())])?;
+    /// # k.finish()?;
+    /// assert!(m.text().contains("mov.b32 %r3, %r1;\n\tmov.b32 %r4, %r2;\n\tmov.b32 %r2, %r1;\n\tmov.b32 %r1, %r4;"), "{}", m.text());
+    /// # Ok::<(), ptx_build::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// A register is written twice ([`Argument`](BuildErrorKind::Argument)), or a copy is illegal. Nothing is added then.
+    pub fn parallel_copy(&mut self, copies: &[(Reg, OperandExpr)]) -> Result<(), BuildError> {
+        let mut writer_of: BTreeMap<Reg, usize> = BTreeMap::new();
+        for (i, (to, _)) in copies.iter().enumerate() {
+            if self.type_of(*to).is_none() {
+                let (past, place) = (&self.module.tables.past, &self.body.name);
+                return Err(past.refuse(Handle::Reg(*to), Some(place)));
+            }
+            if writer_of.insert(*to, i).is_some() {
+                let message = format!("`{}` is written by two copies", self.name_of(*to));
+                let help = "give each register one source";
+                let error = BuildError::new(BuildErrorKind::Argument, message, help);
+                return Err(error.code_is(Code::OperandKind));
+            }
+        }
+        let mut copies: Vec<(Reg, OperandExpr)> = copies.to_vec();
+        copies.retain(|(to, from)| *from != OperandExpr::Reg(*to));
+        self.all_or_none(|f| f.sequential_copies(&copies))
+    }
+
+    fn sequential_copies(&mut self, copies: &[(Reg, OperandExpr)]) -> Result<(), BuildError> {
+        let writers: BTreeMap<Reg, usize> = (copies.iter().enumerate())
+            .map(|(i, (to, _))| (*to, i))
+            .collect();
+        let mut sources: Vec<OperandExpr> = copies.iter().map(|(_, from)| from.clone()).collect();
+        let writer = |from: &OperandExpr| match from {
+            OperandExpr::Reg(reg) => writers.get(reg).copied(),
+            _ => None,
+        };
+        // Of each copy, those that read what it writes, and how many of them are still to be made.
+        let mut readers: Vec<Vec<usize>> = alloc::vec![Vec::new(); copies.len()];
+        for (i, from) in sources.iter().enumerate() {
+            if let Some(written) = writer(from) {
+                readers[written].push(i);
+            }
+        }
+        let mut waiting: Vec<usize> = readers.iter().map(Vec::len).collect();
+        let mut is_made = alloc::vec![false; copies.len()];
+        let ready = (0..copies.len()).rev().filter(|i| waiting[*i] == 0);
+        let mut ready: Vec<usize> = ready.collect();
+        let mut next = 0;
+        loop {
+            while let Some(i) = ready.pop() {
+                self.copy(copies[i].0, sources[i].clone())?;
+                is_made[i] = true;
+                if let Some(read) = writer(&sources[i]) {
+                    waiting[read] -= 1;
+                    if waiting[read] == 0 && !is_made[read] {
+                        ready.push(read);
+                    }
+                }
+            }
+            // The rest are cycles: each register is read by one of the copies that are left.
+            while is_made.get(next) == Some(&true) {
+                next += 1;
+            }
+            let Some((to, _)) = copies.get(next) else {
+                return Ok(());
+            };
+            let Some(ty) = self.type_of(*to) else {
+                return Ok(());
+            };
+            let temporary = self.reg(ty);
+            self.copy(temporary, OperandExpr::Reg(*to))?;
+            for reader in readers[next].iter().filter(|r| !is_made[**r]) {
+                sources[*reader] = OperandExpr::Reg(temporary);
+            }
+            ready.push(next);
+        }
+    }
+
+    fn copy(&mut self, to: Reg, from: OperandExpr) -> Result<(), BuildError> {
+        match self.type_of(to) {
+            Some(ty) => self.mov().typed(move_type(ty), (to, from)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Parameters and results of the function, and their handles.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use ptx_ir::{Code, FunctionKind};
+use ptx_isa::{ScalarType, StateSpace};
+
+use super::body::Body;
+use super::{FunctionBuilder, no_results};
+use crate::declaration::Declaration;
+use crate::error::{BuildError, BuildErrorKind};
+use crate::interface::FunctionHeader;
+use crate::operand::{Reg, Variable};
+
+/// Which of the two lists of a function header a declaration belongs to.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum List {
+    Results,
+    Params,
+}
+
+/// The handle of a parameter or result.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Parameter {
+    Unnamed,
+    Variable(u32),
+    Register(u32),
+}
+
+impl FunctionBuilder<'_> {
+    /// Adds a scalar parameter.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_param`](Self::add_param).
+    pub fn param(&mut self, ty: ScalarType, name: &str) -> Result<Variable, BuildError> {
+        self.add_param(Declaration::new(StateSpace::Param, ty, name))
+    }
+
+    /// Adds a parameter.
+    ///
+    /// # Errors
+    ///
+    /// The name is taken, the declaration is not that of a parameter, or it contradicts an earlier declaration of the function.
+    pub fn add_param(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
+        self.interface_part(declaration, List::Params)
+    }
+
+    /// Adds a result to a function.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_param`](Self::add_param); a kernel has no results.
+    pub fn result(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
+        self.interface_part(declaration, List::Results)
+    }
+
+    /// Adds a parameter of a function that is a register.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_param`](Self::add_param).
+    pub fn add_register_param(&mut self, ty: ScalarType, name: &str) -> Result<Reg, BuildError> {
+        self.register_part(ty, name, List::Params)
+    }
+
+    /// Adds a result of a function that is a register.
+    ///
+    /// # Errors
+    ///
+    /// As [`result`](Self::result).
+    pub fn add_register_result(&mut self, ty: ScalarType, name: &str) -> Result<Reg, BuildError> {
+        self.register_part(ty, name, List::Results)
+    }
+
+    /// The parameter at a position, counted from 0; `None` if there is none, if it has no name, or if it is a register.
+    pub fn param_variable(&self, index: usize) -> Option<Variable> {
+        self.variable_of(self.body.params.get(index))
+    }
+
+    /// The result at a position, counted from 0; `None` if there is none, if it has no name, or if it is a register.
+    pub fn result_variable(&self, index: usize) -> Option<Variable> {
+        self.variable_of(self.body.results.get(index))
+    }
+
+    /// The parameter at a position, counted from 0, if it is a register with a name.
+    pub fn param_register(&self, index: usize) -> Option<Reg> {
+        self.register_of(self.body.params.get(index))
+    }
+
+    /// The result at a position, counted from 0, if it is a register with a name.
+    pub fn result_register(&self, index: usize) -> Option<Reg> {
+        self.register_of(self.body.results.get(index))
+    }
+
+    fn variable_of(&self, parameter: Option<&Parameter>) -> Option<Variable> {
+        let owner = self.body.owner;
+        match parameter {
+            Some(&Parameter::Variable(index)) => Some(Variable { owner, index }),
+            _ => None,
+        }
+    }
+
+    fn register_of(&self, parameter: Option<&Parameter>) -> Option<Reg> {
+        let owner = self.body.owner;
+        match parameter {
+            Some(&Parameter::Register(index)) => Some(Reg { owner, index }),
+            _ => None,
+        }
+    }
+
+    /// Gives the parameters and results of the header their handles.
+    pub(crate) fn bind_interface(&mut self) -> Result<(), BuildError> {
+        let header = self
+            .interface()
+            .map(|h| (h.returns.clone(), h.params.clone()));
+        let (results, params) = header.unwrap_or_default();
+        let lists = [(List::Results, results), (List::Params, params)];
+        for (list, declarations) in lists {
+            for declaration in &declarations {
+                self.bind_parameter(declaration, list)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_parameter(&mut self, declaration: &Declaration, list: List) -> Result<(), BuildError> {
+        let parameter = match (declaration.name(), declaration.space) {
+            ("_", _) => Parameter::Unnamed,
+            (name, StateSpace::Reg) => {
+                let vector = declaration.vector_len();
+                let register = self.add_register(declaration.ty, vector, name, true)?;
+                Parameter::Register(register.index)
+            }
+            _ => Parameter::Variable(self.add_variable(declaration, list)?.index),
+        };
+        match list {
+            List::Results => self.body.results.push(parameter),
+            List::Params => self.body.params.push(parameter),
+        }
+        Ok(())
+    }
+
+    /// Forgets the handles that [`bind_interface`](Self::bind_interface) made, and the header.
+    pub(super) fn forget_parameters(&mut self) {
+        self.module.tables.past.end(&mut self.body);
+        self.body = Body::new(self.func.index, self.body.kind, &self.body.name);
+        self.module
+            .tables
+            .past
+            .begin(self.body.owner, &self.body.name);
+        if let Some(header) = self.interface() {
+            *header = FunctionHeader::default();
+        }
+    }
+
+    fn interface_part(
+        &mut self,
+        declaration: Declaration,
+        list: List,
+    ) -> Result<Variable, BuildError> {
+        if declaration.space == StateSpace::Reg {
+            let message = format!("`{}` is a register", declaration.name());
+            let help = "`add_register_param` and `add_register_result` add registers";
+            let error = BuildError::new(BuildErrorKind::Argument, message, help);
+            return Err(error.code_is(Code::Parameter));
+        }
+        self.check_part(&declaration, list)?;
+        let variable = self.add_variable(&declaration, list)?;
+        self.push_part(declaration, list, Parameter::Variable(variable.index));
+        Ok(variable)
+    }
+
+    fn register_part(&mut self, ty: ScalarType, name: &str, list: List) -> Result<Reg, BuildError> {
+        let declaration = Declaration::new(StateSpace::Reg, ty, name);
+        self.check_part(&declaration, list)?;
+        let register = self.add_register(ty, 1, name, true)?;
+        self.push_part(declaration, list, Parameter::Register(register.index));
+        Ok(register)
+    }
+
+    fn push_part(&mut self, declaration: Declaration, list: List, parameter: Parameter) {
+        match list {
+            List::Results => self.body.results.push(parameter),
+            List::Params => self.body.params.push(parameter),
+        }
+        if let Some(header) = self.interface() {
+            let declarations: &mut Vec<Declaration> = match list {
+                List::Results => &mut header.returns,
+                List::Params => &mut header.params,
+            };
+            declarations.push(declaration);
+        }
+    }
+
+    /// Refuses a parameter or result that is illegal together with those added before it, or alone.
+    fn check_part(&self, declaration: &Declaration, list: List) -> Result<(), BuildError> {
+        self.module.tables.can_change(self.func)?;
+        let (name, kind) = (declaration.name(), self.body.kind);
+        if list == List::Results && kind == FunctionKind::Entry {
+            return Err(no_results(&self.body.name, name));
+        }
+        let alone = FunctionHeader::default();
+        let alone = match list {
+            List::Params => alone.param(declaration.clone()),
+            List::Results => alone.result(declaration.clone()),
+        };
+        self.check_header(&alone, "").map(drop)
+    }
+
+    fn add_variable(
+        &mut self,
+        declaration: &Declaration,
+        list: List,
+    ) -> Result<Variable, BuildError> {
+        let kind = match list {
+            List::Results => "result",
+            List::Params => "parameter",
+        };
+        let class = format!("{kind} {}", declaration.nameless()?);
+        let text = format!("{};", declaration.parameter()?);
+        self.add_local(declaration.name(), text, &class, true)
+    }
+}
