@@ -21,19 +21,16 @@ impl Used {
     /// An error for the first definition of a block that no form uses.
     fn check(&self, block: &ast::Block) -> Result<()> {
         for body in std::iter::once(&block.body).chain(block.forms.iter().map(|f| &f.body)) {
-            let names = body
+            let mut names = body
                 .slots
                 .iter()
                 .map(|d| &d.name)
                 .chain(body.operands.iter().map(|d| &d.name));
-            for name in names.filter(|name| !self.definitions.contains(&name.pos)) {
+            if let Some(name) = names.find(|name| !self.definitions.contains(&name.pos)) {
                 return name.error(format!("no form uses {name}"));
             }
-            for rule in body
-                .rules
-                .iter()
-                .filter(|rule| !self.rules.contains(&rule.pos))
-            {
+            let mut rules = body.rules.iter();
+            if let Some(rule) = rules.find(|rule| !self.rules.contains(&rule.pos)) {
                 return Err(Error::new(
                     &rule.pos,
                     "the rule applies to no form: it can never be violated",
@@ -66,11 +63,8 @@ pub(crate) fn bind(vocabulary: &Vocabulary, families: &[ast::Family]) -> Result<
             blocks.push(bind_block(vocabulary, &mut used, family, block)?);
             used.check(block)?;
         }
-        for def in family
-            .shared
-            .iter()
-            .filter(|def| !used.definitions.contains(&def.name.pos))
-        {
+        let mut shared = family.shared.iter();
+        if let Some(def) = shared.find(|def| !used.definitions.contains(&def.name.pos)) {
             return def.name.error(format!("no form uses {}", def.name));
         }
         bound.push(Family {

@@ -109,6 +109,7 @@ impl Parser<'_> {
     /// An item that begins at `start` cannot be parsed. What follows such an item at module level, or
     /// a `}` without its `{`, mostly belongs to it and is not reported again.
     #[cold]
+    #[allow(clippy::boxed_local, reason = "errors are boxed where they arise")]
     fn fail_item(&mut self, start: usize, d: Box<Diagnostic>) {
         if self.header.state >= HeaderPart::Target && self.empty_declaration(start) {
             self.out.scratch.clear();

@@ -63,6 +63,7 @@ impl Parser<'_> {
 
     /// A statement of a body that begins at `start` cannot be parsed.
     #[cold]
+    #[allow(clippy::boxed_local, reason = "errors are boxed where they arise")]
     pub(crate) fn fail_statement(&mut self, start: usize, diagnostic: Box<Diagnostic>) {
         if self.empty_declaration(start) {
             self.out.scratch.clear();

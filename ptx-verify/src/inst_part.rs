@@ -36,7 +36,7 @@ pub(crate) fn columns(query: &InstQuery<'_>, form: &FormMatch<'_>, table: &Table
         slot.is_some_and(|s| table.columns.iter().any(|&c| usize::from(c) == s))
     });
     let first = of_table.next()?;
-    Some(modifiers(first, of_table.last().unwrap_or(first)))
+    Some(modifiers(first, of_table.next_back().unwrap_or(first)))
 }
 
 /// The operand that violates the rule, or else the last modifier that does; `None` where something is missing.

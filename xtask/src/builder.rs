@@ -54,7 +54,7 @@ fn words(modifiers: &[Modifier], types: bool) -> Result<String> {
     Ok(out)
 }
 
-/// How many operands a form has: bit `n` of the set stands for `n` operands.
+/// How many operands a form has: bit `n` of the set means `n` operands.
 fn operand_counts(form: &Form) -> u32 {
     let positions = |optional: bool| {
         let operands = form.operands().iter().filter(|o| optional || !o.optional);

@@ -52,8 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let block = cfg.of_statement(stmt).ok_or("no block")?;
             // A guarded wait may not happen; a guarded commit may.
             let surely = of.inst(inst).guard().is_none();
-            let steps = of.inst(inst).asynchronous().iter().filter(|s| s.0 == Completion::CpAsync
-                && (s.1 == AsyncPhase::Commit || s.1 == AsyncPhase::Wait && surely));
+            let steps = of.inst(inst).asynchronous().iter().filter(|s| s.0 == Completion::CpAsync && (s.1 == AsyncPhase::Commit || s.1 == AsyncPhase::Wait && surely));
             copies.0[block.index()].extend(steps.map(|s| (stmt, s.1, left)));
         }
         let solution = solve(&cfg, &copies, u64::MAX)?;

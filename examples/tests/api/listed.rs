@@ -21,7 +21,7 @@ fn below(folder: &Path, all: &mut Vec<PathBuf>) {
     }
 }
 
-/// The code of a source file that only runs with tests: its examples in comments, and what stands behind `#[cfg(test)]`.
+/// The code of a source file that only runs with tests: its examples in comments, and what follows `#[cfg(test)]`.
 fn tested(text: &str) -> String {
     let mut code = String::new();
     let mut inside = false;
@@ -51,13 +51,13 @@ fn called(code: &str, names: &mut BTreeSet<String>) {
     let mut rest = code;
     while let Some(start) = rest.find(word) {
         rest = &rest[start..];
-        let (name, behind) = rest.split_at(rest.find(|c| !word(c)).unwrap_or(rest.len()));
+        let (name, after) = rest.split_at(rest.find(|c| !word(c)).unwrap_or(rest.len()));
         names.insert(name.to_owned());
-        rest = behind;
+        rest = after;
     }
 }
 
-/// The public functions of a list that are no methods of traits, with their names.
+/// The public functions of a list that are not trait methods, with their names.
 fn public(list: &str) -> Vec<(&str, &str)> {
     let mut of_trait = false;
     let mut all = Vec::new();
@@ -73,7 +73,17 @@ fn public(list: &str) -> Vec<(&str, &str)> {
             continue;
         };
         let path = path.split_once('(').map_or(path, |(path, _)| path);
-        // Parameters of the function itself are no part of its name.
+        // Functions of one type with the same signature share a line: `a::B::{f, g}`.
+        if let Some((owner, names)) = path.split_once("::{")
+            && let Some(names) = names.strip_suffix('}')
+        {
+            let names = names.split(", ");
+            if !of_trait {
+                all.extend(names.map(|name| (owner, name)));
+            }
+            continue;
+        }
+        // Parameters of the function itself are not part of its name.
         let name = path
             .rsplit("::")
             .find(|p| !p.contains('>') || p.contains('<'))
@@ -123,7 +133,7 @@ fn every_public_function_is_called() {
         for (path, name) in public(&list) {
             count += 1;
             if !is_generated(path) && !names.contains(name) {
-                missing.push(path.to_owned());
+                missing.push(format!("{path} ({name})"));
             }
         }
     }
@@ -133,9 +143,9 @@ fn every_public_function_is_called() {
 
 #[test]
 fn lists_are_read() {
-    let list = "impl core::fmt::Display for a::B\npub fn a::B::fmt(&self)\nimpl a::B\npub const fn a::B<'_>::len(&self)\npub fn a::of<T: a::C>(T)\npub a::B::field: u32\n";
+    let list = "impl core::fmt::Display for a::B\npub fn a::B::fmt(&self)\nimpl a::B\npub const fn a::B<'_>::len(&self)\npub fn a::B::{f, g}(&self)\npub fn a::of<T: a::C>(T)\npub a::B::field: u32\n";
     let names: Vec<&str> = public(list).into_iter().map(|(_, name)| name).collect();
-    assert_eq!(names, ["len", "of"]);
+    assert_eq!(names, ["len", "f", "g", "of"]);
     assert_eq!(
         tested("/// ```\n/// f(1)\n/// ```\nfn g() {}\n#[cfg(test)]\nh()").trim(),
         "f(1)\n\nh()"

@@ -16,7 +16,7 @@ fn an_error_is_shown_with_its_source_line() {
     let run = with_input(&["check", "-"], BAD.as_bytes());
     assert_eq!(run.status, 1);
     assert_eq!(run.err, "1 error in 1 of 1 file\n");
-    let start = "error[PTX0104]: `bogus` is no instruction of PTX\n --> <stdin>:6:5\n  |\n\
+    let start = "error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n --> <stdin>:6:5\n  |\n\
         6 |     bogus.u32 1;\n  |     ^^^^^\n";
     assert!(run.out.starts_with(start), "{}", run.out);
     assert!(run.out.ends_with("\n\n"), "{}", run.out);
@@ -35,7 +35,8 @@ fn colors_are_used_on_demand() {
 #[test]
 fn an_error_in_short_format() {
     let run = with_input(&["check", "--format", "short", "-"], BAD.as_bytes());
-    let line = "<stdin>:6:5: error[PTX0104]: `bogus` is no instruction of PTX\n";
+    let line =
+        "<stdin>:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n";
     expect(&run, 1, line, "");
 }
 
@@ -50,7 +51,10 @@ fn an_error_as_json() {
     assert_eq!(found["file"], "<stdin>");
     assert_eq!(found["code"], "PTX0104");
     assert_eq!(found["severity"], "error");
-    assert_eq!(found["message"], "`bogus` is no instruction of PTX");
+    assert_eq!(
+        found["message"],
+        "expected an instruction, found unknown opcode `bogus`"
+    );
     let start = BAD.find("bogus").unwrap();
     let span = serde_json::json!({
         "start": start, "end": start + 5,

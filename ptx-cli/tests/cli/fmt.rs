@@ -51,7 +51,9 @@ fn fmt_write_formats_in_place() {
 fn fmt_does_not_write_files_with_errors() {
     let folder = Folder::new("fmt-errors");
     let bad = folder.file("bad.ptx", BAD);
-    let line = format!("{bad}:6:5: error[PTX0104]: `bogus` is no instruction of PTX\n");
+    let line = format!(
+        "{bad}:6:5: error[PTX0104]: expected an instruction, found unknown opcode `bogus`\n"
+    );
     for arguments in [
         &["fmt", &bad][..],
         &["fmt", "--check", &bad],

@@ -199,7 +199,7 @@ impl InstProblemKind {
                 Code::Withdrawn,
                 format!(
                     "`{op}` was removed in {}; this is {have}",
-                    floors_text(floors, "on")
+                    floors_text(floors, " on ")
                 ),
             )
             .help(match instead {
@@ -213,7 +213,7 @@ impl InstProblemKind {
                 };
                 unavailable(register.text(), &wanted, &have)
             }
-            Self::Unavailable(floors) => unavailable(op, &floors_text(floors, "and"), &have),
+            Self::Unavailable(floors) => unavailable(op, &floors_text(floors, " and "), &have),
             _ => Text::error(Code::Combination, format!("invalid form of `{op}`")),
         }
     }
@@ -378,14 +378,14 @@ impl OperandMismatch {
 }
 
 /// The versions with their targets, joined by a word.
-fn floors_text(floors: &[Since], word: &str) -> String {
-    let texts = floors.iter().map(|floor| floor_text(floor, word));
+fn floors_text(floors: &[Since], joint: &str) -> String {
+    let texts = floors.iter().map(|floor| floor_text(floor, joint));
     let mut texts: Vec<String> = texts.collect();
     texts.dedup();
     texts.join(", or ")
 }
 
-fn floor_text(floor: &Since, word: &str) -> String {
+fn floor_text(floor: &Since, joint: &str) -> String {
     if floor.text().is_empty() {
         return format!("PTX {}", floor.version());
     }
@@ -395,7 +395,7 @@ fn floor_text(floor: &Since, word: &str) -> String {
         None => format!("`{name}`"),
     });
     let names: Vec<String> = names.collect();
-    format!("PTX {} {word} {}", floor.version(), names.join(" or "))
+    format!("PTX {}{joint}{}", floor.version(), names.join(" or "))
 }
 
 /// The first few words, separated by commas, and how many more there are.

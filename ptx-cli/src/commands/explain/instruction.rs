@@ -167,7 +167,10 @@ mod tests {
             text.lines().next(),
             Some("add{.rnd}{.ftz}{.sat}.f32 d, a, b")
         );
-        for line in [".rnd: .rn .rz .rm .rp, else .rn, here .rn", ".ftz: here"] {
+        for line in [
+            ".rnd: .rn .rz .rm .rp, default .rn, given: .rn",
+            ".ftz: given",
+        ] {
             assert!(text.contains(line), "{text}");
         }
         assert!(!text.contains(".u16x2"), "{text}");
