@@ -129,16 +129,15 @@ impl Editor<'_> {
         let edits = self.edits();
         edits.insert_after(open, before);
         edits.insert_after(close, Some(open));
-        let close = Some(close);
         raw::add_scope(
             self.body_mut(),
             Scope {
                 parent,
                 open,
-                close,
+                close: Some(close),
             },
         );
-        Ok([open, close.unwrap_or(open)])
+        Ok([open, close])
     }
 
     fn place(&mut self, before: Option<StmtId>, new: NewStmt) -> Result<StmtId, EditError> {
