@@ -22,8 +22,10 @@ pub(crate) struct Assemblers {
     newer: Option<Assembler>,
     older: Option<Assembler>,
     /// Verdicts of [`Self::run_cached`], by text and job.
-    cache: Mutex<HashMap<(Vec<u8>, Job), Arc<Verdict>>>,
+    cache: Mutex<Cache>,
 }
+
+type Cache = HashMap<(Vec<u8>, Job), Arc<Verdict>>;
 
 /// One ptxas binary.
 pub(crate) struct Assembler {

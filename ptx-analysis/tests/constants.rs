@@ -1,5 +1,5 @@
 //! What is claimed to be constant against a machine that runs the function, and what must be found.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod brute;
 

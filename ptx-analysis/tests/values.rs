@@ -1,5 +1,5 @@
 //! Values said to be equal against a machine that runs the function, and equalities that must be found.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod brute;
 

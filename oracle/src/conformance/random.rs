@@ -332,8 +332,11 @@ struct Outcome {
     forms: Vec<usize>,
     statements: usize,
     /// The errors of ptxas with their lines, and the text.
-    refused: Option<(Vec<(String, String)>, Vec<u8>)>,
+    refused: Option<(Messages, Vec<u8>)>,
 }
+
+/// Errors with their lines.
+type Messages = Vec<(String, String)>;
 
 fn check(pools: &BTreeMap<u64, LazyPool>, assemblers: &Assemblers, seed: u64) -> Result<Outcome> {
     let made =

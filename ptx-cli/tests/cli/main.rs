@@ -1,4 +1,10 @@
 //! Runs the program and checks its output and exit status.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
 
 mod analyze;
 mod check;
