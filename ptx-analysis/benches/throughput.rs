@@ -1,6 +1,6 @@
 //! `cargo bench -p ptx-analysis`: bytes a second of the facts, of control flow with liveness, and of all together.
 //! Nothing is asserted about time, except that twice the function takes at most a little more than twice the time.
-
+#![allow(clippy::expect_used, reason = "known input")]
 #![allow(missing_docs)]
 
 #[path = "../../ptx-print/benches/inputs/mod.rs"]

@@ -1,5 +1,5 @@
 //! The analyses of a function that was edited find what they find in its text.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::expect_used, clippy::unwrap_used)]
 
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::ssa::{Ssa, Value, ValueId};
