@@ -1,5 +1,5 @@
-//! Short programs to copy, one a file in `src/bin`. Those that make kernels are modules here: each gives its [`Kernel`] with all
-//! that is needed to run it. The code of the README is tested from here.
+//! Short programs to copy, one per file in `src/bin`. Those that build kernels are modules here: each gives its [`Kernel`] with all
+//! that is needed to run it.
 
 pub mod add_parameter;
 #[rustfmt::skip]
@@ -20,7 +20,3 @@ pub mod saxpy;
 pub mod survey;
 
 pub use kernel::{Element, Kernel, Parameter};
-
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;

@@ -13,7 +13,7 @@
 //! of phis; [`Ssa::new`] refuses functions above a limit.
 //!
 //! ```
-//! use ptx_analysis::{cfg::Cfg, graph::Dominators, ssa::{Ssa, Value}, variables::Variables};
+//! use ptx_analysis::{cfg::Cfg, graph::Dominators, reg_lanes::Variables, ssa::{Ssa, Value}};
 //! use ptx_ir::{StmtId, facts::ModuleFacts};
 //! let text = b".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .pred p; .reg .b32 a; .reg .b64 d;\n\
 //!     mov.b32 a, 1; @p mov.b32 a, 2; st.global.b32 [d], a;\n}";

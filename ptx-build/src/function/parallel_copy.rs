@@ -37,7 +37,7 @@ impl FunctionBuilder<'_> {
     /// let (a, b, c) = (k.reg(T::B32), k.reg(T::B32), k.reg(T::B32));
     /// k.parallel_copy(&[(a, b.into()), (b, a.into()), (c, a.into())])?;
     /// # k.finish()?;
-    /// assert!(m.text().contains("mov.b32 %r3, %r1;\n\tmov.b32 %r4, %r2;\n\tmov.b32 %r2, %r1;\n\tmov.b32 %r1, %r4;"), "{}", m.text());
+    /// assert!(m.text().contains("mov.b32 %r3, %r1;\n\tmov.b32 %r4, %r1;\n\tmov.b32 %r1, %r2;\n\tmov.b32 %r2, %r4;"), "{}", m.text());
     /// # Ok::<(), ptx_build::BuildError>(())
     /// ```
     ///

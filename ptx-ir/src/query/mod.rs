@@ -17,7 +17,7 @@
 //! let mut queries: Queries<bool> = Queries::new(&module);
 //! for (function, _, body) in module.definitions() {
 //!     queries.enter(&module, function, body);
-//!     for (id, inst) in body.insts.iter() {
+//!     for (id, inst) in body.insts() {
 //!         let operands = body.operands(id);
 //!         let legal = queries.answer(&module, body, inst.sig, operands, |query| {
 //!             environment.select(query).is_ok_and(|form| form.problems.is_empty())
