@@ -61,6 +61,7 @@ pub fn run(mode: Mode) -> Result<bool> {
 }
 
 /// The files generated from a folder of `.isa` files.
+#[derive(Debug)]
 pub struct Tables {
     /// The modules of `ptx-isa/src/generated`.
     pub output: Output,

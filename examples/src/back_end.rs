@@ -192,6 +192,7 @@ impl Compiler<'_, '_> {
 }
 
 /// `fibonacci(n)` in a loop that exchanges two values, and `sum(n)`, the sum of the first numbers, with a call in its loop.
+#[must_use] 
 pub fn program() -> Vec<Function> {
     let edge = |block, arguments: &[Value]| Edge { block, arguments: arguments.to_vec() };
     let fibonacci = vec![

@@ -63,6 +63,7 @@ pub enum Element {
 
 impl Parameter {
     /// A buffer that is only read.
+    #[must_use]
     pub fn input(name: &str, element: Element, count: usize) -> Self {
         let (name, written) = (name.to_owned(), false);
         Self::Buffer {
@@ -74,6 +75,7 @@ impl Parameter {
     }
 
     /// A buffer that is written, after being read perhaps.
+    #[must_use]
     pub fn output(name: &str, element: Element, count: usize) -> Self {
         let (name, written) = (name.to_owned(), true);
         Self::Buffer {

@@ -28,6 +28,7 @@ pub struct Kernel {
 }
 
 /// The kernels of a file.
+#[must_use]
 pub fn kernels(text: &[u8]) -> Vec<Kernel> {
     let module = ptx_parse::parse(text).module;
     let facts = ModuleFacts::new(&module);

@@ -20,6 +20,7 @@ pub struct Summary {
 
 impl Summary {
     /// Summarizes the blocks of a function.
+    #[must_use]
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables) -> Self {
         let mut pass = Pass {
             variables,
@@ -59,21 +60,25 @@ impl Summary {
     }
 
     /// What a block reads before any unconditional write in the block.
+    #[must_use]
     pub fn uses(&self, block: BlockId) -> &[u32] {
         self.uses.row(block.as_u32())
     }
 
     /// What a block writes unconditionally.
+    #[must_use]
     pub fn kills(&self, block: BlockId) -> &[u32] {
         self.kills.row(block.as_u32())
     }
 
     /// What a block writes, conditionally or not.
+    #[must_use]
     pub fn defs(&self, block: BlockId) -> &[u32] {
         self.defs.row(block.as_u32())
     }
 
     /// What the caller reads where a block returns: the registers that hold the results of the function.
+    #[must_use]
     pub fn returned(&self, block: BlockId) -> &[u32] {
         self.returned.row(block.as_u32())
     }

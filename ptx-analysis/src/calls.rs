@@ -63,6 +63,7 @@ pub struct CallGraph {
 
 impl CallGraph {
     /// Finds every call of a module.
+    #[must_use]
     pub fn new(facts: &ModuleFacts<'_>) -> Self {
         let mut finder = Finder::new(facts.module());
         finder.module(facts);
@@ -83,11 +84,13 @@ impl CallGraph {
     }
 
     /// Every call, by caller and in order; one through a list of functions several times.
+    #[must_use]
     pub fn calls(&self) -> &[Call] {
         &self.calls
     }
 
     /// The calls in a function, in order.
+    #[must_use]
     pub fn calls_of(&self, function: FuncId) -> &[Call] {
         let start = self.calls.partition_point(|c| c.from < function);
         let end = self.calls.partition_point(|c| c.from <= function);
@@ -95,12 +98,14 @@ impl CallGraph {
     }
 
     /// The functions of this module that a function may call, each once and in order.
+    #[must_use]
     pub fn callees(&self, function: FuncId) -> Vec<FuncId> {
         let direct = self.graph.successors(function.as_u32());
         self.functions(direct, |any| self.graph.successors(any))
     }
 
     /// The functions of this module that may call a function, each once and in order.
+    #[must_use]
     pub fn callers(&self, function: FuncId) -> Vec<FuncId> {
         let direct = self.graph.predecessors(function.as_u32());
         self.functions(direct, |any| self.graph.predecessors(any))
@@ -123,16 +128,19 @@ impl CallGraph {
     }
 
     /// The functions whose address is taken, in order.
+    #[must_use]
     pub fn address_taken(&self) -> &[FuncId] {
         &self.address_taken
     }
 
     /// Whether the address of a function is taken.
+    #[must_use]
     pub fn is_address_taken(&self, function: FuncId) -> bool {
         self.address_taken.binary_search(&function).is_ok()
     }
 
     /// Whether a function may call what is unknown: any function whose address is taken, and any of another module.
+    #[must_use]
     pub fn may_call_unknown(&self, function: FuncId) -> bool {
         let successors = self.graph.successors(function.as_u32());
         successors.contains(&self.graph.entry())
@@ -140,11 +148,13 @@ impl CallGraph {
 
     /// The component of a function: functions that may call each other, directly or not, are in one component. Calls
     /// between components lead to greater numbers.
+    #[must_use]
     pub fn component(&self, function: FuncId) -> Option<ComponentId> {
         self.components.of(function.as_u32())
     }
 
     /// Whether a function may call itself, directly or through others.
+    #[must_use]
     pub fn is_recursive(&self, function: FuncId) -> bool {
         let node = function.as_u32();
         let component = self.components.of(node);

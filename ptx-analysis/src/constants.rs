@@ -34,6 +34,7 @@ pub enum Constant {
 
 impl Constant {
     /// The bits, if they are known.
+    #[must_use]
     pub const fn known(self) -> Option<u128> {
         match self {
             Self::Constant(bits) => Some(bits),
@@ -60,6 +61,7 @@ pub struct Constants {
 
 impl Constants {
     /// Follows values and control from the entry.
+    #[must_use]
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
         let mut pass = Pass::new(facts, cfg, variables, ssa);
         pass.start();
@@ -68,17 +70,20 @@ impl Constants {
     }
 
     /// What is known of a value.
+    #[must_use]
     pub fn value(&self, id: ValueId) -> Constant {
         let value = self.values.get(id.as_u32() as usize);
         value.copied().unwrap_or(Constant::Overdefined)
     }
 
     /// Whether control may get to a block.
+    #[must_use]
     pub fn is_executable(&self, block: BlockId) -> bool {
         self.blocks.get(block.as_u32() as usize) == Some(&true)
     }
 
     /// Whether control may follow an edge.
+    #[must_use]
     pub fn is_taken(&self, edge: EdgeId) -> bool {
         self.edges.get(edge.as_u32() as usize) == Some(&true)
     }

@@ -50,6 +50,7 @@ pub struct FunctionAnalysis {
 
 impl FunctionAnalysis {
     /// Analyzes a function.
+    #[must_use]
     pub fn new(facts: FunctionFacts<'_>) -> Self {
         let cfg = Cfg::new(facts);
         let variables = Variables::new(facts.body());
@@ -71,46 +72,55 @@ impl FunctionAnalysis {
     }
 
     /// The control-flow graph.
+    #[must_use]
     pub fn cfg(&self) -> &Cfg {
         &self.cfg
     }
 
     /// The numbers of the registers and of the elements of vector registers.
+    #[must_use]
     pub fn variables(&self) -> &Variables {
         &self.variables
     }
 
     /// What each block reads and writes.
+    #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.summary
     }
 
     /// What is live at the start and at the end of each block.
+    #[must_use]
     pub fn liveness(&self) -> &Liveness {
         &self.liveness
     }
 
     /// The dominators of the blocks.
+    #[must_use]
     pub fn dominators(&self) -> &Dominators<BlockId> {
         &self.dominators
     }
 
     /// The natural loops. For irreducible loops too, use [`Loops::new`].
+    #[must_use]
     pub fn loops(&self) -> &Loops<BlockId> {
         &self.loops
     }
 
     /// The greatest number of registers that are live at once.
+    #[must_use]
     pub fn pressure(&self) -> Pressure {
         self.pressure
     }
 
     /// Whether the entry reaches a block.
+    #[must_use]
     pub fn is_reachable(&self, block: BlockId) -> bool {
         self.dominators.is_reachable(block)
     }
 
     /// The immediate dominator of a block.
+    #[must_use]
     pub fn idom(&self, block: BlockId) -> Option<BlockId> {
         self.dominators.immediate(block)
     }

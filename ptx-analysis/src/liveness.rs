@@ -23,6 +23,7 @@ pub struct Liveness {
 
 impl Liveness {
     /// Solves the dataflow equations of a function.
+    #[must_use]
     pub fn new(cfg: &Cfg, summary: &Summary, variables: &Variables) -> Self {
         let effects = Effects {
             uses: &summary.uses,
@@ -36,17 +37,20 @@ impl Liveness {
     }
 
     /// What is live before the first instruction of a block.
+    #[must_use]
     pub fn live_in(&self, block: BlockId) -> LiveSet<'_> {
         self.set(self.sets.live_in(block.as_u32()))
     }
 
     /// What is live after the last instruction of a block.
+    #[must_use]
     pub fn live_out(&self, block: BlockId) -> LiveSet<'_> {
         self.set(self.sets.live_out(block.as_u32()))
     }
 
     /// How many variables are live at the start and at the end of all blocks together: how long the lists of
     /// [`Liveness::live_in`] and [`Liveness::live_out`] are. Does not list them.
+    #[must_use]
     pub fn total(&self) -> u64 {
         let mut counts = Counts::<1>::new(&self.sets.sets, &[]);
         let all = self.sets.all();
@@ -75,26 +79,31 @@ pub struct LiveSet<'a> {
 
 impl<'a> LiveSet<'a> {
     /// Whether a variable is live. Logarithmic in the number of variables.
+    #[must_use]
     pub fn contains(&self, variable: u32) -> bool {
         self.sets.contains(self.set, variable)
     }
 
     /// The live variables, ascending.
+    #[must_use]
     pub fn iter(&self) -> LiveIter<'a> {
         LiveIter(self.sets.iter(self.set))
     }
 
     /// Whether no variable is live.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.set == SetId::EMPTY
     }
 
     /// How many variables are live. Linear; see [`Liveness::total`] for a sum over all blocks.
+    #[must_use]
     pub fn count(&self) -> usize {
         self.iter().count()
     }
 
     /// The live variables as a list, ascending.
+    #[must_use]
     pub fn to_vec(&self) -> Vec<u32> {
         self.iter().collect()
     }

@@ -41,6 +41,7 @@ pub struct Pressure {
 
 impl Pressure {
     /// Counts the live registers of a function.
+    #[must_use]
     pub fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,

@@ -48,11 +48,13 @@ pub struct UseId(u32);
 
 impl DefId {
     /// The id of position `index`.
+    #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
     /// The position of the id.
+    #[must_use]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
@@ -60,11 +62,13 @@ impl DefId {
 
 impl UseId {
     /// The id of position `index`.
+    #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
     /// The position of the id.
+    #[must_use]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
@@ -75,6 +79,7 @@ const START: u32 = u32::MAX;
 
 impl Reaching {
     /// Follows every definition.
+    #[must_use]
     pub fn new(
         facts: FunctionFacts<'_>,
         cfg: &Cfg,
@@ -110,18 +115,21 @@ impl Reaching {
     }
 
     /// Every write, in the order of the statements.
+    #[must_use]
     pub fn defs(&self) -> impl ExactSizeIterator<Item = (DefId, &Site)> + Clone {
         let defs = self.defs.iter().enumerate();
         defs.map(|(i, site)| (DefId(i as u32), site))
     }
 
     /// Every read, in the order of the statements.
+    #[must_use]
     pub fn uses(&self) -> impl ExactSizeIterator<Item = (UseId, &Site)> + Clone {
         let uses = self.uses.iter().enumerate();
         uses.map(|(i, site)| (UseId(i as u32), site))
     }
 
     /// The read of a variable by a statement.
+    #[must_use]
     pub fn read(&self, stmt: StmtId, variable: u32) -> Option<UseId> {
         let of = |id: UseId| self.uses.get(id.0 as usize).map(|u| u.variable);
         let mut reads = self.uses_of_statement.row(stmt.as_u32()).iter();
@@ -129,16 +137,19 @@ impl Reaching {
     }
 
     /// The writes whose value a read may see.
+    #[must_use]
     pub fn defs_of(&self, read: UseId) -> &[DefId] {
         self.defs_of_use.row(read.0)
     }
 
     /// The reads that may see the value of a write.
+    #[must_use]
     pub fn uses_of(&self, def: DefId) -> &[UseId] {
         self.uses_of_def.row(def.0)
     }
 
     /// Whether a read may see what was there when the function began.
+    #[must_use]
     pub fn may_be_uninitialized(&self, read: UseId) -> bool {
         self.uninitialized.get(read.0 as usize) == Some(&true)
     }

@@ -22,6 +22,7 @@ pub struct Variables {
 
 impl Variables {
     /// Numbers the registers of a body.
+    #[must_use]
     pub fn new(body: &Body) -> Self {
         let lanes = |r: &ptx_ir::Register| {
             let decl = body.reg_decls().get(r.decl);
@@ -51,17 +52,20 @@ impl Variables {
     }
 
     /// The number of variables.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
     /// Whether the body mentions no register.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// The variables that an instruction mentions.
     #[inline]
+    #[must_use]
     pub fn of(&self, place: RegLane) -> Range<u32> {
         let id = place.register.as_u32();
         if self.starts.is_empty() {
@@ -81,6 +85,7 @@ impl Variables {
 
     /// The register, or the element of a vector register, with this number.
     #[inline]
+    #[must_use]
     pub fn place(&self, variable: u32) -> RegLane {
         let Some(&register) = self.registers.get(variable as usize) else {
             return RegLane {
@@ -99,6 +104,7 @@ impl Variables {
     }
 
     /// The class of register that holds it; `None` where its type is unknown.
+    #[must_use]
     pub fn class(&self, body: &Body, variable: u32) -> Option<RegisterClass> {
         let register = body.registers().get(self.place(variable).register)?;
         let ty = body.reg_decls().get(register.decl)?.ty.known()?;

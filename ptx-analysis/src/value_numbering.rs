@@ -31,6 +31,7 @@ pub struct ValueNumbers {
 
 impl ValueNumbers {
     /// Numbers every value.
+    #[must_use]
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
         let mut pass = Pass {
             facts,
@@ -62,12 +63,14 @@ impl ValueNumbers {
     }
 
     /// The number of a value.
+    #[must_use]
     pub fn number(&self, id: ValueId) -> u32 {
         let number = self.numbers.get(id.as_u32() as usize);
         number.copied().unwrap_or(id.as_u32())
     }
 
     /// Whether the later of two values repeats the earlier one, if the definition of that dominates it.
+    #[must_use]
     pub fn same(&self, a: ValueId, b: ValueId) -> bool {
         self.number(a) == self.number(b)
     }

@@ -105,6 +105,7 @@ pub struct Declaration {
 
 impl Declaration {
     /// A scalar without an initial value.
+    #[must_use]
     pub fn new(space: StateSpace, ty: ScalarType, name: &str) -> Self {
         Self {
             space,
@@ -122,6 +123,7 @@ impl Declaration {
     }
 
     /// A declaration without a name, `.global .b32 ;`, which declares nothing.
+    #[must_use]
     pub fn nothing(space: StateSpace, ty: ScalarType) -> Self {
         Self {
             has_names: false,

@@ -115,32 +115,38 @@ impl BuildError {
     }
 
     /// What sort of mistake it is.
+    #[must_use]
     pub fn kind(&self) -> BuildErrorKind {
         self.0.kind
     }
 
     /// The code that the checker gives the same mistake in a text (the first, where there are more): `docs/diagnostics.md` has a
     /// page for each.
+    #[must_use]
     pub fn code(&self) -> Code {
         self.0.code
     }
 
     /// What is wrong, in words.
+    #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
     /// What to do instead. The builder always knows; the verifier, where the message does not say it.
+    #[must_use]
     pub fn help(&self) -> Option<&str> {
         self.0.help.as_deref()
     }
 
     /// The text that the verifier refuses: a statement, a declaration, a fragment as it was given, or the whole module.
+    #[must_use]
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
     /// What the verifier says; spans count from the start of [`text`](Self::text).
+    #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.0.diagnostics
     }

@@ -48,31 +48,37 @@ impl AsmOperand {
     }
 
     /// A register that is read: `"r"`.
+    #[must_use]
     pub fn input(ty: ScalarType) -> Self {
         Self::register(ty, true, false)
     }
 
     /// A register that is written: `"=r"`.
+    #[must_use]
     pub fn output(ty: ScalarType) -> Self {
         Self::register(ty, false, true)
     }
 
     /// A register that is read and written: `"+r"`.
+    #[must_use]
     pub fn in_out(ty: ScalarType) -> Self {
         Self::register(ty, true, true)
     }
 
     /// An input in the register of an output: `"0"`.
+    #[must_use]
     pub fn same_as(output: usize) -> Self {
         Self::new(Role::Same(output))
     }
 
     /// A constant: `"n"(16)`.
+    #[must_use]
     pub fn constant(value: i64) -> Self {
         Self::new(Role::Text(value.to_string()))
     }
 
     /// A part of the text that is known when it is compiled: `"C"("rn")`.
+    #[must_use]
     pub fn text(text: &str) -> Self {
         Self::new(Role::Text(text.to_string()))
     }

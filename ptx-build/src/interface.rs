@@ -40,6 +40,7 @@ pub struct FunctionHeader {
 
 impl FunctionHeader {
     /// A function without parameters.
+    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }

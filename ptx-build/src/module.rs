@@ -257,6 +257,7 @@ pub struct ModuleBuilder {
 
 impl ModuleBuilder {
     /// An empty module with addresses of 64 bits.
+    #[must_use]
     pub fn new(version: PtxVersion, target: Target) -> Self {
         let mut module = Self {
             tables: Tables {
@@ -313,11 +314,13 @@ impl ModuleBuilder {
     }
 
     /// The version it is made for.
+    #[must_use]
     pub fn version(&self) -> PtxVersion {
         self.version
     }
 
     /// The target it is made for.
+    #[must_use]
     pub fn target(&self) -> Target {
         self.target
     }
@@ -747,6 +750,7 @@ impl ModuleBuilder {
     }
 
     /// The text of the module so far.
+    #[must_use]
     pub fn text(&self) -> String {
         format!("{}{}", self.tables.header, self.text)
     }

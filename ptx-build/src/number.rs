@@ -38,6 +38,7 @@ impl Number {
     }
 
     /// What it is worth, if that is an integer.
+    #[must_use]
     pub fn value(&self) -> Option<u64> {
         self.value
     }

@@ -262,6 +262,7 @@ pub fn lane(of: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
 }
 
 /// `[a, b, …]`: several parts in one bracket.
+#[must_use]
 pub fn bracket<const N: usize>(parts: [OperandExpr; N]) -> OperandExpr {
     OperandExpr::Bracket(Vec::from(parts))
 }

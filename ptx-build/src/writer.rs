@@ -24,6 +24,7 @@ pub(crate) enum Dependency {
 }
 
 /// Takes the operands of a statement. Only the builder makes one.
+#[derive(Debug)]
 pub struct Writer<'w> {
     pub(crate) body: &'w mut Body,
     pub(crate) tables: &'w Tables,

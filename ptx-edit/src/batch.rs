@@ -62,6 +62,7 @@ pub struct Batch {
 
 impl Batch {
     /// No edit.
+    #[must_use]
     pub const fn new() -> Self {
         Self { edits: Vec::new() }
     }
@@ -72,11 +73,13 @@ impl Batch {
     }
 
     /// How many edits there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.edits.len()
     }
 
     /// Whether there is none.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
     }

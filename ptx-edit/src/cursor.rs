@@ -46,6 +46,7 @@ impl<'m> Cursor<'_, 'm> {
     }
 
     /// The statement before the place; `None` at the start.
+    #[must_use]
     pub fn last(&self) -> Option<StmtId> {
         self.last
     }

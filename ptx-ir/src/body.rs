@@ -56,6 +56,7 @@ impl StmtSpan {
 
     /// A statement at `span`, holding comments or not.
     #[inline]
+    #[must_use]
     pub const fn new(span: Span, comments: bool) -> Self {
         let len = (span.end - span.start) & !Self::COMMENTS;
         Self {
@@ -66,12 +67,14 @@ impl StmtSpan {
 
     /// Its span.
     #[inline]
+    #[must_use]
     pub const fn span(self) -> Span {
         Span::new(self.start, self.start + (self.len & !Self::COMMENTS))
     }
 
     /// Whether comments or line markers are between its tokens.
     #[inline]
+    #[must_use]
     pub const fn has_comments(self) -> bool {
         self.len & Self::COMMENTS != 0
     }
@@ -122,6 +125,7 @@ pub struct Inst {
 impl Inst {
     /// An instruction with operands in the pool; with a guard, its predicate is the first of them.
     #[inline]
+    #[must_use]
     pub fn new(sig: SigId, operands: OperandRange, guard: Option<GuardSense>) -> Self {
         match guard {
             None => Self {
@@ -145,6 +149,7 @@ impl Inst {
 
     /// Its guard, if it has one.
     #[inline]
+    #[must_use]
     pub fn guard(&self) -> Option<Guard> {
         (self.guard != 0).then(|| Guard {
             predicate: OperandRef::new(self.operands.start.wrapping_sub(1)),
@@ -154,6 +159,7 @@ impl Inst {
 
     /// Its operands in the pool.
     #[inline]
+    #[must_use]
     pub fn operands(&self) -> OperandRange {
         self.operands
     }
@@ -239,12 +245,14 @@ impl Body {
 
     /// Every statement with its id, in order.
     #[inline]
+    #[must_use]
     pub fn statements(&self) -> Statements<'_> {
         Statements::all(&self.statements, self.placed(), Statement::Removed)
     }
 
     /// The statements from `first` up to, not including, `end`; up to the last one where `end` is not a statement.
     #[inline]
+    #[must_use]
     pub fn range(&self, first: StmtId, end: StmtId) -> Statements<'_> {
         self.statements().between(first, end)
     }
@@ -259,6 +267,7 @@ impl Body {
 
     /// The operands of an instruction, without its guard.
     #[inline]
+    #[must_use]
     pub fn operands(&self, inst: InstId) -> &[Operand] {
         self.insts
             .get(inst)
@@ -267,6 +276,7 @@ impl Body {
 
     /// The span of a statement, counted from [`base`](Self::base).
     #[inline]
+    #[must_use]
     pub fn span(&self, stmt: StmtId) -> Span {
         self.origins
             .get(stmt.index())
@@ -274,11 +284,13 @@ impl Body {
     }
 
     /// The span of a statement, counted from the start of the source.
+    #[must_use]
     pub fn source_span(&self, stmt: StmtId) -> Span {
         self.span(stmt).shifted(self.base)
     }
 
     /// An inner scope; `None` for scope 0, the function itself.
+    #[must_use]
     pub fn scope(&self, id: ScopeId) -> Option<&Scope> {
         self.inner_scopes
             .get((id.as_u32() as usize).checked_sub(1)?)

@@ -35,6 +35,10 @@ impl fmt::Display for Difference {
 }
 
 /// Compares two modules statement by statement.
+///
+/// # Errors
+///
+/// The first difference.
 pub fn compare(left: &Module, right: &Module) -> Result<(), Difference> {
     let mut c = Comparison {
         left,

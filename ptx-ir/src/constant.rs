@@ -40,6 +40,7 @@ impl ConstValue {
     pub const INVALID: Self = Self::new(0, ConstKind::Invalid);
 
     /// A value from its bits.
+    #[must_use]
     pub const fn new(bits: u64, kind: ConstKind) -> Self {
         Self {
             low: bits as u32,
@@ -49,21 +50,25 @@ impl ConstValue {
     }
 
     /// A signed integer.
+    #[must_use]
     pub const fn signed(value: i64) -> Self {
         Self::new(value as u64, ConstKind::Signed)
     }
 
     /// What sort of value this is.
+    #[must_use]
     pub const fn kind(self) -> ConstKind {
         self.kind
     }
 
     /// The bits: of the integer, the double, or (low half) the single.
+    #[must_use]
     pub const fn bits(self) -> u64 {
         (self.high as u64) << 32 | self.low as u64
     }
 
     /// The integer, if it is one; unsigned values keep their bits.
+    #[must_use]
     pub const fn as_int(self) -> Option<i64> {
         match self.kind {
             ConstKind::Signed | ConstKind::Unsigned => Some(self.bits() as i64),
@@ -72,6 +77,7 @@ impl ConstValue {
     }
 
     /// The number, if it is a floating-point one.
+    #[must_use]
     pub const fn as_float(self) -> Option<f64> {
         match self.kind {
             ConstKind::Double => Some(f64::from_bits(self.bits())),
@@ -225,6 +231,7 @@ impl Op {
 
 /// Whether `byte` can go on an expression after a complete operand.
 #[inline]
+#[must_use]
 pub fn continues_expression(byte: u8) -> bool {
     matches!(
         byte,
@@ -239,6 +246,7 @@ pub fn continues_expression(byte: u8) -> bool {
 /// assert_eq!(e.end, 12);
 /// assert_eq!(e.value.unwrap().as_int(), Some(-9));
 /// ```
+#[must_use]
 pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
     if let Some(literal) = lone_literal(src, pos) {
         return literal;

@@ -18,6 +18,7 @@ pub enum TypeName {
 
 impl TypeName {
     /// The type, if PTX knows it.
+    #[must_use]
     pub fn known(self) -> Option<ScalarType> {
         match self {
             Self::Known(t) => Some(t),
@@ -42,6 +43,7 @@ pub enum Linkage {
 
 impl Linkage {
     /// The directive that says it.
+    #[must_use]
     pub const fn directive(self) -> Directive {
         match self {
             Self::Extern => Directive::Extern,
@@ -52,6 +54,7 @@ impl Linkage {
     }
 
     /// The linkage that a directive says.
+    #[must_use]
     pub const fn from_directive(directive: Directive) -> Option<Self> {
         Some(match directive {
             Directive::Extern => Self::Extern,
@@ -156,6 +159,7 @@ pub struct Declarations {
 
 impl Declarations {
     /// The declarators of a declaration.
+    #[must_use]
     pub fn declarators(&self, id: DeclId) -> &[Declarator] {
         self.decls
             .get(id)

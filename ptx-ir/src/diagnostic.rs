@@ -18,6 +18,7 @@ pub enum Severity {
 
 impl Severity {
     /// `warning` or `error`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Warning => "warning",
@@ -187,6 +188,7 @@ codes! {
 
 impl Code {
     /// The number after `PTX`.
+    #[must_use]
     pub const fn number(self) -> u16 {
         self as u16
     }
@@ -307,12 +309,14 @@ impl Diagnostic {
     }
 
     /// Adds a help text: what to write instead.
+    #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
     /// Adds a label at another place.
+    #[must_use]
     pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
         self.labels.push(Note {
             span,

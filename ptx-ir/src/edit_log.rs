@@ -44,6 +44,7 @@ pub struct Patch {
 
 impl Patch {
     /// Whether the text is printed from the record, so that later edits of the record need no further patch.
+    #[must_use]
     pub fn is_from_record(&self) -> bool {
         !matches!(self.text, NewText::Text(_))
     }
@@ -101,6 +102,7 @@ impl<K: EntityId> Edits<K> {
     }
 
     /// The first statement, removed ones included.
+    #[must_use]
     pub fn first(&self) -> Option<K> {
         self.order.next_after(0)
     }
@@ -212,11 +214,13 @@ pub struct Changed {
 
 impl Module {
     /// A number that increases with every edit; 0 for a module that was not edited.
+    #[must_use]
     pub fn revision(&self) -> u32 {
         self.revision
     }
 
     /// What was edited since the module had this [revision](Self::revision).
+    #[must_use]
     pub fn changed_since(&self, revision: u32) -> Changed {
         let newer = |body: &crate::Body| body.revision() > revision;
         let functions = self.definitions().filter(|(_, _, b)| newer(b));
@@ -232,11 +236,13 @@ impl Module {
     }
 
     /// The edits of the items; `None` where there are none.
+    #[must_use]
     pub fn edits(&self) -> Option<&Edits<crate::ItemId>> {
         self.edits.as_deref()
     }
 
     /// The source under a span, with the patches of a change applied.
+    #[must_use]
     pub fn patched_text(&self, span: Span, change: Option<&Change>) -> Cow<'_, [u8]> {
         let source = self.source();
         let Some(Change::Patched(patches)) = change else {
@@ -257,6 +263,7 @@ impl Module {
     }
 
     /// Whether the module was edited: its text is not its source.
+    #[must_use]
     pub fn is_edited(&self) -> bool {
         self.revision > 0
     }

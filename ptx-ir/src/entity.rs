@@ -110,6 +110,7 @@ pub struct PrimaryMap<K, V> {
 
 impl<K: EntityId, V> PrimaryMap<K, V> {
     /// An empty map; does not allocate.
+    #[must_use]
     pub const fn new() -> Self {
         Self {
             rows: CowVec::new(),
@@ -125,18 +126,21 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
 
     /// How many values there are.
     #[inline]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether the map is empty.
     #[inline]
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// The id that the next [`push`](Self::push) will give.
     #[inline]
+    #[must_use]
     pub fn next_id(&self) -> K {
         K::from_index(self.rows.len())
     }
@@ -152,6 +156,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     }
 
     /// All ids with their values.
+    #[must_use]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (K, &V)> + ExactSizeIterator {
         self.rows
             .iter()
@@ -160,6 +165,7 @@ impl<K: EntityId, V> PrimaryMap<K, V> {
     }
 
     /// The values as a slice, indexed by position.
+    #[must_use]
     pub fn as_slice(&self) -> &[V] {
         &self.rows
     }

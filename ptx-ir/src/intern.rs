@@ -52,6 +52,7 @@ fn hash(text: &[u8]) -> u32 {
 
 impl Interner {
     /// An empty set with capacity for some texts, which may point into `source`.
+    #[must_use]
     pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
         Self {
             source,
@@ -63,17 +64,20 @@ impl Interner {
 
     /// How many texts there are.
     #[inline]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Whether it is empty.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
     /// The text numbered `index`; empty where there is none.
     #[inline]
+    #[must_use]
     pub fn get(&self, index: u32) -> &[u8] {
         match self.entries.get(index as usize) {
             Some(e) => self.text(e),
@@ -94,6 +98,7 @@ impl Interner {
     }
 
     /// The number of `text`, if it is in the set.
+    #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<u32> {
         if self.table.is_empty() {
             return None;

@@ -157,36 +157,42 @@ impl Module {
     }
 
     /// The source; empty for a module that was not parsed.
+    #[must_use]
     pub fn source(&self) -> &[u8] {
         self.source.as_deref().unwrap_or_default()
     }
 
     /// A spelling.
     #[inline]
+    #[must_use]
     pub fn name(&self, id: NameId) -> &str {
         core::str::from_utf8(self.names.get(id.as_u32())).unwrap_or_default()
     }
 
     /// The bytes of a spelling; strings may hold bytes that are not UTF-8.
     #[inline]
+    #[must_use]
     pub fn name_bytes(&self, id: NameId) -> &[u8] {
         self.names.get(id.as_u32())
     }
 
     /// A mnemonic.
     #[inline]
+    #[must_use]
     pub fn signature(&self, id: SigId) -> Signature<'_> {
         self.signatures.get(id)
     }
 
     /// Every item with its id, in order.
     #[inline]
+    #[must_use]
     pub fn items(&self) -> Items<'_> {
         let placed = self.edits.as_deref().filter(|e| e.changes_order());
         Items::all(&self.items, placed, Item::Removed)
     }
 
     /// The span of an item.
+    #[must_use]
     pub fn span(&self, item: ItemId) -> Span {
         self.origins
             .get(item.index())
@@ -194,6 +200,7 @@ impl Module {
     }
 
     /// The body of a function, if it is defined here.
+    #[must_use]
     pub fn body(&self, function: FuncId) -> Option<&Body> {
         self.bodies.get(self.functions.get(function)?.body?)
     }
@@ -206,6 +213,7 @@ impl Module {
     }
 
     /// The function of this name that has a body, else its first declaration.
+    #[must_use]
     pub fn function(&self, name: &str) -> Option<FuncId> {
         let of_name = || {
             self.functions

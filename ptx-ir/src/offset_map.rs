@@ -32,6 +32,7 @@ pub struct OffsetMap {
 
 impl OffsetMap {
     /// A map of nothing.
+    #[must_use]
     pub const fn new() -> Self {
         Self {
             pieces: Vec::new(),
@@ -40,6 +41,7 @@ impl OffsetMap {
     }
 
     /// The map of a text of `len` bytes that did not change.
+    #[must_use]
     pub fn identity(len: u32) -> Self {
         let mut map = Self::new();
         map.push(0, 0, len);
@@ -75,6 +77,7 @@ impl OffsetMap {
     }
 
     /// Where a byte of the old text stands in the new one; `None` if it is gone.
+    #[must_use]
     pub fn to_new(&self, old: u32) -> Option<u32> {
         let piece = if self.by_old.is_empty() {
             let at = self.pieces.partition_point(|p| p.old <= old);
@@ -86,6 +89,7 @@ impl OffsetMap {
     }
 
     /// Where a byte of the new text stood in the old one; `None` if an edit wrote it.
+    #[must_use]
     pub fn to_old(&self, new: u32) -> Option<u32> {
         let at = self
             .pieces
@@ -96,6 +100,7 @@ impl OffsetMap {
     }
 
     /// This step and then another one, whose old text is the new text of this.
+    #[must_use]
     pub fn then(&self, second: &Self) -> Self {
         let mut both = Self::new();
         for piece in &second.pieces {
@@ -119,6 +124,7 @@ impl OffsetMap {
     }
 
     /// The stretches that stay, in the order of the new text: where they stood, where they stand, how long they are.
+    #[must_use]
     pub fn pieces(&self) -> impl ExactSizeIterator<Item = (u32, u32, u32)> + '_ {
         self.pieces.iter().map(|p| (p.old, p.new, p.len))
     }

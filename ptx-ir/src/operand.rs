@@ -114,17 +114,20 @@ pub struct OperandRange {
 
 impl OperandRange {
     /// How many operands.
+    #[must_use]
     pub const fn len(self) -> usize {
         self.len as usize
     }
 
     /// Whether it is empty.
+    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
     /// These operands of the pool that holds `operands`.
     #[inline]
+    #[must_use]
     pub fn of(self, operands: &[Operand]) -> &[Operand] {
         let start = self.start as usize;
         operands
@@ -133,6 +136,7 @@ impl OperandRange {
     }
 
     /// Where the `index`-th operand stands.
+    #[must_use]
     pub const fn at(self, index: u32) -> OperandRef {
         OperandRef::new(self.start + index)
     }
@@ -150,6 +154,7 @@ pub struct OperandPool {
 impl OperandPool {
     /// The operand at `at`; [`Operand::Absent`] outside the pool.
     #[inline]
+    #[must_use]
     pub fn get(&self, at: OperandRef) -> Operand {
         self.operands
             .at(at.index())
@@ -159,30 +164,35 @@ impl OperandPool {
 
     /// The operand at `at` and the one behind it.
     #[inline]
+    #[must_use]
     pub fn pair(&self, at: OperandRef) -> (Operand, Operand) {
         (self.get(at), self.get(OperandRef::new(at.as_u32() + 1)))
     }
 
     /// The operands of `range`.
     #[inline]
+    #[must_use]
     pub fn slice(&self, range: OperandRange) -> &[Operand] {
         range.of(&self.operands)
     }
 
     /// The elements of a list.
     #[inline]
+    #[must_use]
     pub fn list(&self, id: ListId) -> &[Operand] {
         self.lists.get(id).map_or(&[], |&r| self.slice(r))
     }
 
     /// An address expression.
     #[inline]
+    #[must_use]
     pub fn address(&self, id: AddrId) -> Option<&Address> {
         self.addresses.get(id)
     }
 
     /// An immediate.
     #[inline]
+    #[must_use]
     pub fn immediate(&self, id: ImmId) -> Option<&Immediate> {
         self.immediates.get(id)
     }
@@ -198,11 +208,13 @@ impl OperandPool {
     }
 
     /// Every operand in the pool, the parts of composed ones included.
+    #[must_use]
     pub fn operands(&self) -> &[Operand] {
         &self.operands
     }
 
     /// Every address expression in the pool.
+    #[must_use]
     pub fn addresses(&self) -> &[Address] {
         self.addresses.as_slice()
     }

@@ -106,6 +106,7 @@ writable! {
 }
 
 /// An empty module over a source.
+#[must_use]
 pub fn module_with_source(source: Arc<[u8]>) -> Module {
     Module::with_source(source)
 }
@@ -117,6 +118,7 @@ pub fn push_item(module: &mut Module, item: Item, span: StmtSpan) -> ItemId {
 }
 
 /// An empty body with capacity for what `bytes` of source commonly hold.
+#[must_use]
 pub fn body_with_capacity(bytes: usize) -> Body {
     Body::with_capacity(bytes)
 }
@@ -215,11 +217,13 @@ impl<K: EntityId> RawEdits<K> for Edits<K> {
 }
 
 /// The key of a statement: statements are in the order of their keys. The place right after a statement is its key + 1.
+#[must_use]
 pub fn stmt_key(body: &Body, stmt: StmtId) -> u64 {
     body.key(stmt)
 }
 
 /// The innermost scope around a place.
+#[must_use]
 pub fn scope_of_key(body: &Body, key: u64) -> ScopeId {
     body.scope_of_key(key)
 }

@@ -39,6 +39,7 @@ pub struct Signatures {
 
 impl Signatures {
     /// An empty table with capacity for some mnemonics, which may point into `source`.
+    #[must_use]
     pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
         let mut records = PrimaryMap::new();
         records.rows.reserve(room);
@@ -96,11 +97,13 @@ impl Signatures {
     }
 
     /// How many distinct mnemonics there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
     /// Whether it is empty.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -112,6 +115,7 @@ impl Signatures {
 
     /// The signature `id`.
     #[inline]
+    #[must_use]
     pub fn get(&self, id: SigId) -> Signature<'_> {
         let text = self.texts.get(id.as_u32());
         match self.records.get(id) {
@@ -145,6 +149,7 @@ pub struct Signature<'m> {
 
 impl<'m> Signature<'m> {
     /// The spelling, without blanks or comments.
+    #[must_use]
     pub fn text(&self) -> &'m str {
         core::str::from_utf8(self.text).unwrap_or_default()
     }
@@ -172,12 +177,14 @@ impl<'m> Signature<'m> {
     }
 
     /// The opcode; `None` where PTX knows none of this name.
+    #[must_use]
     pub fn opcode(&self) -> Option<Opcode> {
         self.opcode
     }
 
     /// The instruction that the opcode and the first words name, such as `cp.async.bulk`; `None` for
     /// unknown ones.
+    #[must_use]
     pub fn instruction(&self) -> Option<&'static Instruction> {
         let mut words = [Modifier::ALL[0]; 8];
         let mut len = 0;
@@ -189,22 +196,26 @@ impl<'m> Signature<'m> {
     }
 
     /// The spelling of the opcode.
+    #[must_use]
     pub fn opcode_text(&self) -> &'m str {
         let end = ident_end(self.text, 0).min(self.text.len());
         core::str::from_utf8(&self.text[..end]).unwrap_or_default()
     }
 
     /// Whether the opcode and every modifier are words of PTX.
+    #[must_use]
     pub fn is_known(&self) -> bool {
         self.known
     }
 
     /// The modifiers in the order of the source, unknown words included.
+    #[must_use]
     pub fn words(&self) -> &'m [Word] {
         self.words
     }
 
     /// The spelling of one of [`words`](Self::words), its dot included.
+    #[must_use]
     pub fn word_text(&self, word: Word) -> &'m str {
         let text = self.text.get(word.start as usize..word.end as usize);
         core::str::from_utf8(text.unwrap_or_default()).unwrap_or_default()
@@ -216,6 +227,7 @@ impl<'m> Signature<'m> {
     }
 
     /// Whether `modifier` stands in it.
+    #[must_use]
     pub fn has(&self, modifier: Modifier) -> bool {
         self.modifiers().any(|m| m == modifier)
     }
@@ -236,6 +248,7 @@ impl<'m> Signature<'m> {
     }
 
     /// The first state space; `None` means generic addressing, for an instruction that accesses memory.
+    #[must_use]
     pub fn state_space(&self) -> Option<StateSpace> {
         self.state_spaces().next()
     }

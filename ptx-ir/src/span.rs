@@ -19,12 +19,14 @@ pub struct Span {
 impl Span {
     /// The span `start..end`.
     #[inline]
+    #[must_use]
     pub const fn new(start: u32, end: u32) -> Self {
         Self { start, end }
     }
 
     /// The span between two positions of a source no longer than [`Limits`](crate::Limits) allow.
     #[inline]
+    #[must_use]
     pub const fn at(start: usize, end: usize) -> Self {
         Self {
             start: start as u32,
@@ -34,30 +36,35 @@ impl Span {
 
     /// Length in bytes.
     #[inline]
+    #[must_use]
     pub const fn len(self) -> usize {
         self.end.saturating_sub(self.start) as usize
     }
 
     /// Whether no byte is covered.
     #[inline]
+    #[must_use]
     pub const fn is_empty(self) -> bool {
         self.end <= self.start
     }
 
     /// The range, to index a slice with.
     #[inline]
+    #[must_use]
     pub const fn range(self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 
     /// The bytes of `source` under this span; empty where it lies outside.
     #[inline]
+    #[must_use]
     pub fn of(self, source: &[u8]) -> &[u8] {
         source.get(self.range()).unwrap_or_default()
     }
 
     /// The same span counted from `base` bytes earlier.
     #[inline]
+    #[must_use]
     pub const fn shifted(self, base: u32) -> Self {
         Self {
             start: self.start + base,
@@ -67,11 +74,13 @@ impl Span {
 
     /// Whether both cover a byte, or an empty one lies inside the other.
     #[inline]
+    #[must_use]
     pub const fn overlaps(self, other: Span) -> bool {
         self.start < other.end && other.start < self.end
     }
 
     /// The smallest span that covers both.
+    #[must_use]
     pub fn join(self, other: Span) -> Span {
         Span {
             start: self.start.min(other.start),
@@ -98,6 +107,7 @@ pub struct LineIndex {
 
 impl LineIndex {
     /// Indexes the lines of `source`. Lines end at `\n`.
+    #[must_use]
     pub fn new(source: &[u8]) -> Self {
         let mut starts = Vec::with_capacity(source.len() / 24 + 1);
         starts.push(0);
@@ -106,6 +116,7 @@ impl LineIndex {
     }
 
     /// The line and column of byte `offset`.
+    #[must_use]
     pub fn position(&self, offset: u32) -> LineColumn {
         let line = self.starts.partition_point(|&s| s <= offset);
         let start = self.starts.get(line.wrapping_sub(1)).copied().unwrap_or(0);
@@ -116,6 +127,7 @@ impl LineIndex {
     }
 
     /// The bytes of line `line` (from 1), its newline included; empty past the end.
+    #[must_use]
     pub fn line_span(&self, line: u32, source_len: u32) -> Span {
         let i = line.max(1) as usize - 1;
         let start = self.starts.get(i).copied().unwrap_or(source_len);
@@ -124,11 +136,13 @@ impl LineIndex {
     }
 
     /// How many lines there are; a final newline opens one more, empty line.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
     /// Always false: an empty source has one empty line.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }

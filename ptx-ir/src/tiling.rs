@@ -16,8 +16,11 @@ pub struct Violation {
     pub message: String,
 }
 
-/// Checks that the statements of a module tile its source. For tests and tools; linear in the
-/// source.
+/// Checks that the statements of a module tile its source. For tests and tools; linear in the source.
+///
+/// # Errors
+///
+/// The first byte that belongs to no statement, or to two.
 pub fn check(module: &Module) -> Result<(), Violation> {
     let source = module.source();
     let mut walk = Walk { source, at: 0 };

@@ -108,6 +108,7 @@ impl Cond {
     }
 
     /// The value of the condition as far as the modifiers determine it; `None` if it depends on operands or on the function.
+    #[must_use]
     pub fn decide(&self, modifiers: &SlotAssignment) -> Option<bool> {
         // The value `sure` decides the whole list; otherwise an undecided condition leaves it undecided.
         let list = |list: &[Self], sure: bool| {

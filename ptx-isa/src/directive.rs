@@ -57,47 +57,55 @@ impl Directive {
 
     /// The section of the manual.
     #[inline]
+    #[must_use]
     pub const fn section(self) -> &'static str {
         self.facts().section
     }
 
     /// Where it is allowed.
     #[inline]
+    #[must_use]
     pub const fn places(self) -> &'static [DirectivePosition] {
         self.facts().positions
     }
 
     /// Whether it is allowed at a position.
+    #[must_use]
     pub fn is_allowed_in(self, place: DirectivePosition) -> bool {
         self.places().contains(&place)
     }
 
     /// How it ends.
     #[inline]
+    #[must_use]
     pub const fn ending(self) -> Ending {
         self.facts().ending
     }
 
     /// The least and the greatest number of integers that follow it, if only integers do.
     #[inline]
+    #[must_use]
     pub const fn integers(self) -> Option<(u8, u8)> {
         self.facts().integers
     }
 
     /// The first version that supports it.
     #[inline]
+    #[must_use]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }
 
     /// The first version in which ptxas rejects it.
     #[inline]
+    #[must_use]
     pub const fn until(self) -> Option<PtxVersion> {
         self.facts().until
     }
 
     /// The first target that supports it; `None` for all targets.
     #[inline]
+    #[must_use]
     pub const fn target(self) -> Option<Target> {
         self.facts().target
     }

@@ -40,31 +40,37 @@ pub struct Slot {
 
 impl Slot {
     /// The placeholder in the manual, or the fixed modifier.
+    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// Whether it may be empty.
+    #[must_use]
     pub const fn is_optional(&self) -> bool {
         self.optional
     }
 
     /// The alternatives of one modifier.
+    #[must_use]
     pub const fn words(&self) -> ModifierSet {
         self.words
     }
 
     /// The alternatives of several modifiers.
+    #[must_use]
     pub const fn sequences(&self) -> &'static [&'static [Modifier]] {
         self.sequences
     }
 
     /// The modifier that an empty slot means.
+    #[must_use]
     pub const fn default(&self) -> Option<Modifier> {
         self.default
     }
 
     /// The class of its modifiers.
+    #[must_use]
     pub fn class(&self) -> Option<ModifierClass> {
         let first = self
             .words
@@ -236,21 +242,25 @@ pub struct Form {
 
 impl Form {
     /// The section of the manual.
+    #[must_use]
     pub const fn section(&self) -> &'static str {
         self.section
     }
 
     /// The modifiers and operands in the manual's syntax, without the instruction's name.
+    #[must_use]
     pub const fn syntax(&self) -> &'static str {
         self.syntax
     }
 
     /// Whether ptxas implements the form although the manual does not document it.
+    #[must_use]
     pub const fn is_undocumented(&self) -> bool {
         self.ptxas
     }
 
     /// The number of slots.
+    #[must_use]
     pub const fn slot_count(&self) -> usize {
         self.slots.len()
     }
@@ -262,6 +272,7 @@ impl Form {
     }
 
     /// Its slots in the manual's order.
+    #[must_use]
     pub fn slots(&self) -> impl ExactSizeIterator<Item = &'static Slot> + Clone + use<> {
         self.slots.iter().copied()
     }
@@ -306,21 +317,25 @@ impl Form {
     }
 
     /// Its operands.
+    #[must_use]
     pub const fn operands(&self) -> &'static [Operand] {
         self.operands
     }
 
     /// The rules besides those of slots and operands.
+    #[must_use]
     pub const fn rules(&self) -> &'static [Rule] {
         self.rules
     }
 
     /// Tables of legal combinations.
+    #[must_use]
     pub const fn tables(&self) -> &'static [Table] {
         self.tables
     }
 
     /// Whether legality depends on the values of constants.
+    #[must_use]
     pub fn depends_on_immediates(&self) -> bool {
         let limits = |r: &Rule| matches!(r.kind, RuleKind::Ordered(..));
         let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
@@ -328,16 +343,19 @@ impl Form {
     }
 
     /// The effects besides reading and writing operands.
+    #[must_use]
     pub const fn effects(&self) -> &'static [crate::Effect] {
         self.effects
     }
 
     /// Additional information.
+    #[must_use]
     pub const fn notes(&self) -> &'static [&'static str] {
         self.notes
     }
 
     /// Deliberate differences between the form, the manual and ptxas.
+    #[must_use]
     pub const fn differences(&self) -> &'static [&'static str] {
         self.differences
     }

@@ -18,31 +18,37 @@ impl Instruction {
     pub const ALL: &'static [Self] = &instructions::INSTRUCTIONS;
 
     /// The whole name.
+    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
     /// The opcode.
+    #[must_use]
     pub const fn opcode(&self) -> Opcode {
         self.opcode
     }
 
     /// The fixed modifiers after the opcode.
+    #[must_use]
     pub const fn words(&self) -> &'static [Modifier] {
         self.words
     }
 
     /// The first section of the manual that describes it.
+    #[must_use]
     pub fn section(&self) -> &'static str {
         self.forms.first().map_or("", |f| f.section())
     }
 
     /// What the name requires besides the requirements of its forms: one of these, unless there are none.
+    #[must_use]
     pub const fn since(&self) -> &'static [Since] {
         self.since
     }
 
     /// Its forms.
+    #[must_use]
     pub const fn forms(&self) -> &'static [&'static Form] {
         self.forms
     }
@@ -66,12 +72,14 @@ static BY_OPCODE: [(usize, usize); Opcode::COUNT] = {
 impl Opcode {
     /// The instructions with this opcode.
     #[inline]
+    #[must_use]
     pub fn instructions(self) -> &'static [Instruction] {
         let (start, end) = BY_OPCODE[self as usize];
         Instruction::ALL.get(start..end).unwrap_or(&[])
     }
 
     /// Whether an instruction with this opcode has operands in parentheses.
+    #[must_use]
     pub fn takes_lists(self) -> bool {
         let forms = self.instructions().iter().flat_map(|i| i.forms());
         forms
@@ -81,6 +89,7 @@ impl Opcode {
 }
 
 /// The instruction whose fixed modifiers are the longest prefix of the modifiers.
+#[must_use]
 pub fn find_instruction(opcode: Opcode, modifiers: &[Modifier]) -> Option<&'static Instruction> {
     let candidates = opcode
         .instructions()

@@ -64,6 +64,7 @@ pub struct FormMatch<'a> {
 
 impl<'a> FormMatch<'a> {
     /// The type that an operand of the form must have; `None` if any type is legal.
+    #[must_use]
     pub fn expected(&self, operand: usize) -> Option<Expected> {
         let ty = self.form.operands().get(operand)?.ty;
         let expected = Expected::of(ty, &self.assignment, self.form);
@@ -103,6 +104,7 @@ impl<'a> FormMatch<'a> {
     }
 
     /// The width in bits of an operand of the form with all its elements, from its type and its vector length.
+    #[must_use]
     pub fn width(&self, operand: usize) -> Option<u32> {
         let of = self.form.operands().get(operand)?;
         let bits = Expected::of(of.ty, &self.assignment, self.form).bits()?;
@@ -114,6 +116,7 @@ impl<'a> FormMatch<'a> {
     }
 
     /// The modifier of an effect: fixed, in a slot, or the default of an empty slot.
+    #[must_use]
     pub fn word(&self, word: crate::ModifierSource) -> Option<crate::Modifier> {
         match word {
             crate::ModifierSource::Fixed(modifier) => Some(modifier),
@@ -178,6 +181,7 @@ impl<'a> FormMatch<'a> {
     }
 
     /// The targets on which this form is available in a version, whatever it violates otherwise.
+    #[must_use]
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         let mut targets = TargetSet::ALL;
         self.each_need(|need| targets = targets.and(need.targets(version)));
@@ -386,6 +390,7 @@ impl<'a> InstQuery<'a> {
     }
 
     /// The targets on which the instruction is legal in a version.
+    #[must_use]
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         self.candidates()
             .filter(|s| s.problems.is_empty())
@@ -393,6 +398,7 @@ impl<'a> InstQuery<'a> {
     }
 
     /// The first version in which the instruction is legal on a target.
+    #[must_use]
     pub fn first_version(&self, target: Target) -> Option<PtxVersion> {
         let legal = self.candidates().filter(|s| s.problems.is_empty());
         let firsts = legal.filter_map(|s| {

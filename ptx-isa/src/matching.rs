@@ -39,6 +39,7 @@ pub struct SlotAssignment {
 
 impl SlotAssignment {
     /// The slot of the modifier of an index; `None` for one that is ignored.
+    #[must_use]
     pub fn slot_of(&self, written: usize) -> Option<usize> {
         let placement = self.placements.get(..self.len.into())?.get(written)?;
         (placement.slot != NONE).then_some(placement.slot.into())
@@ -58,11 +59,13 @@ impl SlotAssignment {
     }
 
     /// The number of modifiers.
+    #[must_use]
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
     /// Whether there are no modifiers.
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -80,16 +83,19 @@ impl SlotAssignment {
     }
 
     /// The first modifier in a slot.
+    #[must_use]
     pub fn word(&self, slot: usize) -> Option<Modifier> {
         self.words(slot).next()
     }
 
     /// Whether a slot is filled.
+    #[must_use]
     pub fn is_filled(&self, slot: usize) -> bool {
         self.word(slot).is_some()
     }
 
     /// Whether a slot holds one of some modifiers.
+    #[must_use]
     pub fn holds(&self, slot: usize, words: ModifierSet) -> bool {
         self.words(slot).any(|m| words.contains(m))
     }
@@ -98,6 +104,7 @@ impl SlotAssignment {
 impl Form {
     /// Assigns the modifiers after the instruction's name to the slots. `None` if one does not fit or a required slot
     /// is empty.
+    #[must_use]
     pub fn match_modifiers(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
         if modifiers.len() > MAX_MODIFIERS || !modifiers.iter().all(|&m| self.accepts(m)) {
             return None;
@@ -108,6 +115,7 @@ impl Form {
 
     /// Like [`match_modifiers`](Self::match_modifiers), but as lenient as ptxas: modifiers without effect are accepted
     /// although no slot takes them, and some modifiers may be repeated.
+    #[must_use]
     pub fn match_lenient(&self, modifiers: &[Modifier]) -> Option<SlotAssignment> {
         if let Some(found) = self.match_modifiers(modifiers) {
             return Some(found);
@@ -150,6 +158,7 @@ impl Form {
 
 impl Table {
     /// The row that decides: the first that matches the modifiers in the slots.
+    #[must_use]
     pub fn row(&self, chosen: &SlotAssignment) -> Option<&'static Row> {
         self.rows.iter().find(|row| {
             let mut cells = row.cells.iter().zip(self.columns);
@@ -306,6 +315,7 @@ impl<'a> Search<'a> {
 
 /// The first form of the instruction that takes the modifiers, and the instruction. The modifiers are all those after
 /// the opcode; the assignment counts from the end of the instruction's name.
+#[must_use]
 pub fn find_form(
     opcode: Opcode,
     modifiers: &[Modifier],

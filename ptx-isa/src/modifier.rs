@@ -71,6 +71,7 @@ impl Modifier {
     /// What the modifier selects. A modifier that is part of a name in one instruction and a choice in another
     /// (`.add` in `red.async.add`, `.tile`) has the class of the choice.
     #[inline]
+    #[must_use]
     pub const fn class(self) -> ModifierClass {
         self.facts().class
     }
@@ -87,18 +88,21 @@ impl Modifier {
 
     /// The type it names.
     #[inline]
+    #[must_use]
     pub const fn scalar_type(self) -> Option<ScalarType> {
         self.facts().scalar_type
     }
 
     /// The state space it names.
     #[inline]
+    #[must_use]
     pub const fn state_space(self) -> Option<StateSpace> {
         self.facts().state_space
     }
 
     /// The length of the vector: of `.v2`, `.v4` and `.v8`.
     #[inline]
+    #[must_use]
     pub const fn vector_len(self) -> Option<u8> {
         match self.facts().vector_len {
             0 => None,
@@ -108,12 +112,14 @@ impl Modifier {
 
     /// Whether ptxas ignores it on instructions that have no slot for it.
     #[inline]
+    #[must_use]
     pub const fn is_ignored(self) -> bool {
         self.facts().ignored
     }
 
     /// Whether ptxas accepts it twice.
     #[inline]
+    #[must_use]
     pub const fn may_be_doubled(self) -> bool {
         self.facts().doubled
     }
@@ -122,12 +128,14 @@ impl Modifier {
 impl ModifierClass {
     /// Whether modifiers of the class are assigned to slots in their order: types, state spaces, layouts.
     #[inline]
+    #[must_use]
     pub const fn is_positional(self) -> bool {
         generated::class::FACTS[self as usize].positional
     }
 
     /// What the class selects, as a phrase for a message: "memory order".
     #[inline]
+    #[must_use]
     pub const fn meaning(self) -> &'static str {
         generated::class::FACTS[self as usize].meaning
     }

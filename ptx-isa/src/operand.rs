@@ -52,6 +52,7 @@ pub enum TypeExpr {
 
 impl TypeExpr {
     /// The slot it depends on.
+    #[must_use]
     pub const fn slot(self) -> Option<u8> {
         match self {
             Self::None | Self::Scalar(_) => None,
@@ -155,6 +156,7 @@ pub struct ImmRange {
 
 impl ImmRange {
     /// Whether a value is in the range.
+    #[must_use]
     pub const fn contains(&self, value: i64) -> bool {
         // The limits are checked first: otherwise the difference may overflow.
         self.low <= value

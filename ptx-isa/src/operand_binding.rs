@@ -35,16 +35,19 @@ impl<'a> Binding<'a> {
     };
 
     /// The actual operand; of an address, the base without its brackets.
+    #[must_use]
     pub fn get(&self, operand: usize) -> Option<&'a ActualOperand<'a>> {
         self.bound(operand).map(|b| b.part)
     }
 
     /// The index of the actual operand that it is or is a part of, counted from zero.
+    #[must_use]
     pub fn written(&self, operand: usize) -> Option<usize> {
         usize::from(*self.written.get(operand)?).checked_sub(1)
     }
 
     /// The index of the part of that actual operand, counted from zero: of a vector, of an address, of a pair.
+    #[must_use]
     pub fn part(&self, operand: usize) -> usize {
         self.part.get(operand).map_or(0, |&part| part.into())
     }
@@ -155,6 +158,7 @@ fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
 }
 
 /// The least and the greatest number of comma-separated operands of a form.
+#[must_use]
 pub fn operand_count(form: &Form) -> (usize, usize) {
     places(form).fold((0, 0), |(least, most), (.., optional)| {
         (least + usize::from(!optional), most + 1)

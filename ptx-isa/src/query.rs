@@ -100,6 +100,7 @@ pub struct ActualOperand<'a> {
 
 impl<'a> ActualOperand<'a> {
     /// An operand without signs and suffixes.
+    #[must_use]
     pub const fn new(shape: OperandShape<'a>) -> Self {
         Self {
             shape,
@@ -121,6 +122,7 @@ impl<'a> ActualOperand<'a> {
     }
 
     /// Whether it passes the test. An absent operand has no `ActualOperand`.
+    #[must_use]
     pub fn is(&self, test: OperandTest) -> bool {
         match test {
             OperandTest::Absent => false,

@@ -20,42 +20,49 @@ impl SpecialReg {
 
     /// Its type, or that of one component.
     #[inline]
+    #[must_use]
     pub const fn scalar_type(self) -> ScalarType {
         self.facts().scalar_type
     }
 
     /// Whether it has the components `.x`, `.y`, `.z` and `.w`.
     #[inline]
+    #[must_use]
     pub const fn is_vector(self) -> bool {
         self.facts().lanes > 1
     }
 
     /// The number of components: 4 for a vector, otherwise 1.
     #[inline]
+    #[must_use]
     pub const fn lanes(self) -> u8 {
         self.facts().lanes
     }
 
     /// Whether two reads in one thread may return different values.
     #[inline]
+    #[must_use]
     pub const fn is_volatile(self) -> bool {
         self.facts().volatile
     }
 
     /// Whether `mov` may read it with fewer bits: it had 16 bits before PTX 2.0, or 32.
     #[inline]
+    #[must_use]
     pub const fn is_short(self) -> bool {
         self.facts().short
     }
 
     /// The first version that supports it with its present type.
     #[inline]
+    #[must_use]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }
 
     /// The first target that supports it; `None` for all targets.
     #[inline]
+    #[must_use]
     pub const fn target(self) -> Option<Target> {
         self.facts().target
     }

@@ -47,6 +47,7 @@ pub enum RegisterClass {
 
 impl RegisterClass {
     /// The width of such a register; 1 for a predicate.
+    #[must_use]
     pub const fn bits(self) -> u16 {
         match self {
             Self::Predicate => 1,
@@ -87,71 +88,83 @@ impl ScalarType {
 
     /// The width in bits; of a data layout, the bits it describes; 1 for a predicate.
     #[inline]
+    #[must_use]
     pub const fn bits(self) -> u16 {
         self.facts().bits
     }
 
     /// The number of elements: 1 unless the type is packed.
     #[inline]
+    #[must_use]
     pub const fn lanes(self) -> u8 {
         self.facts().lanes
     }
 
     /// The type of an element of a packed type.
     #[inline]
+    #[must_use]
     pub const fn element(self) -> Option<Self> {
         self.facts().element
     }
 
     /// The kind of its values.
     #[inline]
+    #[must_use]
     pub const fn kind(self) -> TypeKind {
         self.facts().kind
     }
 
     /// The class of the registers that hold a value of the type; `None` for types that registers cannot hold alone.
     #[inline]
+    #[must_use]
     pub const fn register_class(self) -> Option<RegisterClass> {
         self.facts().register
     }
 
     /// Whether registers may be declared with it.
     #[inline]
+    #[must_use]
     pub const fn is_register_type(self) -> bool {
         self.facts().in_register
     }
 
     /// Whether variables in memory may be declared with it.
     #[inline]
+    #[must_use]
     pub const fn is_variable_type(self) -> bool {
         self.facts().in_memory
     }
 
     /// Whether parameters of kernels and functions may be declared with it.
     #[inline]
+    #[must_use]
     pub const fn is_parameter_type(self) -> bool {
         self.facts().in_parameter
     }
 
     /// The first version that supports it.
     #[inline]
+    #[must_use]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }
 
     /// The first target where it may be declared; `None` for all targets.
     #[inline]
+    #[must_use]
     pub const fn target(self) -> Option<Target> {
         self.facts().target
     }
 
     /// The modifier with the same spelling.
     #[inline]
+    #[must_use]
     pub const fn modifier(self) -> Modifier {
         self.facts().modifier
     }
 
     /// Signed, unsigned, bits or packed integers.
+    #[must_use]
     pub const fn is_integer(self) -> bool {
         matches!(self.kind(), TypeKind::Signed | TypeKind::Unsigned)
     }
@@ -162,6 +175,7 @@ impl ScalarType {
     }
 
     /// Floating point, the short formats included; not packed ones.
+    #[must_use]
     pub const fn is_float(self) -> bool {
         matches!(self.kind(), TypeKind::Float)
     }

@@ -14,6 +14,7 @@ impl Selector {
     const HALVES: u16 = 1 << 14;
 
     /// Reads a selector without its dot: `x`, `r`, `b0`, `b7531`, `h1`, `h32`.
+    #[must_use]
     pub fn from_text(text: &[u8]) -> Option<Self> {
         match text {
             [c] => b"xyzwrgba"
@@ -40,6 +41,7 @@ impl Selector {
     }
 
     /// The selected element of a vector, for `.x .y .z .w` and `.r .g .b .a`: 0 to 3.
+    #[must_use]
     pub const fn element(self) -> Option<u8> {
         if self.0 & (Self::BYTES | Self::HALVES) == 0 {
             Some(self.0 as u8 & 3)
@@ -49,22 +51,26 @@ impl Selector {
     }
 
     /// The selector as a number, to store it.
+    #[must_use]
     pub const fn bits(self) -> u16 {
         self.0
     }
 
     /// The selector with the number that [`bits`](Self::bits) returned.
+    #[must_use]
     pub const fn from_bits(bits: u16) -> Self {
         Self(bits)
     }
 
     /// Whether half-words are selected.
+    #[must_use]
     pub const fn is_half(self) -> bool {
         self.0 & (Self::BYTES | Self::HALVES) == Self::HALVES
     }
 
     /// The selected bytes or half-words, in their order in the text; bytes from 4 on are in a second
     /// register, as are half-words from 2 on. Empty if an element of a vector is selected.
+    #[must_use]
     pub fn lanes(self) -> impl ExactSizeIterator<Item = u8> {
         let count = match self.element() {
             Some(_) => 0,

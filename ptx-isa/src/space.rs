@@ -18,24 +18,28 @@ impl StateSpace {
 
     /// Whether its variables have addresses.
     #[inline]
+    #[must_use]
     pub const fn is_addressable(self) -> bool {
         self.facts().addressable
     }
 
     /// The modifier that names it on an instruction.
     #[inline]
+    #[must_use]
     pub const fn modifier(self) -> Option<Modifier> {
         self.facts().modifier
     }
 
     /// The space it is a window of: `.shared` for `.shared::cta`.
     #[inline]
+    #[must_use]
     pub const fn within(self) -> Option<Self> {
         self.facts().within
     }
 
     /// Whether an address in one can be that of a variable declared in the other: the parts of parameter space are disjoint,
     /// windows of shared memory are not.
+    #[must_use]
     pub fn overlaps(self, other: Self) -> bool {
         let whole = self == self.base() || other == other.base();
         self == other || self.base() == other.base() && (whole || self.base() == Self::Shared)
@@ -43,12 +47,14 @@ impl StateSpace {
 
     /// Whether a generic address can refer to it.
     #[inline]
+    #[must_use]
     pub const fn is_generic(self) -> bool {
         matches!(self.base(), Self::Global | Self::Shared | Self::Local)
     }
 
     /// The space without its sub-qualifier.
     #[inline]
+    #[must_use]
     pub const fn base(self) -> Self {
         match self.within() {
             Some(base) => base,
@@ -58,6 +64,7 @@ impl StateSpace {
 
     /// The first version that supports it.
     #[inline]
+    #[must_use]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }

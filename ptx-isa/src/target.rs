@@ -28,12 +28,14 @@ impl TargetOption {
 
     /// The first version that supports it.
     #[inline]
+    #[must_use]
     pub const fn since(self) -> PtxVersion {
         self.facts().since
     }
 
     /// The first target that supports it; `None` for all targets.
     #[inline]
+    #[must_use]
     pub const fn target(self) -> Option<Target> {
         self.facts().target
     }
@@ -57,30 +59,35 @@ impl Target {
 
     /// Whether `self` supports the features that require `other`.
     #[inline]
+    #[must_use]
     pub const fn implies(self, other: Self) -> bool {
         self.facts().implied >> (other as u8) & 1 != 0
     }
 
     /// Every target whose features this one supports.
     #[inline]
+    #[must_use]
     pub const fn implied(self) -> TargetSet {
         TargetSet(self.facts().implied)
     }
 
     /// The first version that supports it.
     #[inline]
+    #[must_use]
     pub const fn min_version(self) -> PtxVersion {
         self.facts().since
     }
 
     /// The newer name of the same architecture.
     #[inline]
+    #[must_use]
     pub const fn alias_of(self) -> Option<Self> {
         self.facts().alias_of
     }
 
     /// The first version without the name.
     #[inline]
+    #[must_use]
     pub const fn until(self) -> Option<PtxVersion> {
         self.facts().until
     }
@@ -96,23 +103,27 @@ impl Target {
 
     /// The number of the first architecture of its family; `None` before families were introduced.
     #[inline]
+    #[must_use]
     pub const fn family(self) -> Option<u16> {
         self.facts().family
     }
 
     /// The set of architectures that its code runs on.
     #[inline]
+    #[must_use]
     pub const fn arch(self) -> Arch {
         self.facts().arch
     }
 
     /// The number in its name.
     #[inline]
+    #[must_use]
     pub const fn number(self) -> u16 {
         self.facts().number
     }
 
     /// The target with a name that may be that of a virtual architecture: `compute_90a` is `sm_90a`.
+    #[must_use]
     pub fn from_name(name: &[u8]) -> Option<Self> {
         let Some(rest) = name.strip_prefix(b"compute_") else {
             return Self::from_text(name);
@@ -134,6 +145,7 @@ impl TargetSet {
     pub const NONE: Self = Self(0);
 
     /// The target and all that support its features.
+    #[must_use]
     pub fn from(target: Target) -> Self {
         let newer = Target::ALL.iter().filter(|t| t.implies(target));
         newer.fold(Self::NONE, |all, t| Self(all.0 | 1 << *t as u8))
@@ -141,22 +153,26 @@ impl TargetSet {
 
     /// Whether `target` is in the set.
     #[inline]
+    #[must_use]
     pub const fn contains(self, target: Target) -> bool {
         self.0 >> (target as u8) & 1 != 0
     }
 
     /// The targets in both sets.
+    #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
     /// The targets in one of the sets.
+    #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// The targets outside of the set.
     #[allow(clippy::should_implement_trait, reason = "as `and` and `or`")]
+    #[must_use]
     pub const fn not(self) -> Self {
         Self(Self::ALL.0 & !self.0)
     }

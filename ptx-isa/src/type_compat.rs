@@ -43,6 +43,7 @@ impl Expected {
     }
 
     /// Whether it may be a predicate.
+    #[must_use]
     pub fn is_predicate(self) -> bool {
         matches!(self, Self::Any | Self::Type(ScalarType::Pred))
     }
@@ -64,6 +65,7 @@ impl Expected {
     }
 
     /// The width in bits.
+    #[must_use]
     pub fn bits(self) -> Option<u16> {
         match self {
             Self::Any => None,
@@ -75,6 +77,7 @@ impl Expected {
     /// Whether a register of the declared type is compatible. With `widen` it may be wider (section
     /// 9.4.1): a bits register is compatible with every type, an integer register with integers and bits, a
     /// floating-point register only with bits.
+    #[must_use]
     pub fn takes_register(self, register: ScalarType, widen: bool) -> bool {
         let ty = match self {
             Self::Any => return true,
@@ -114,6 +117,7 @@ impl Expected {
 
     /// Whether an element of a vector may have the type: integers count as bits there, if the operand has a type
     /// that registers can have and that is not packed.
+    #[must_use]
     pub fn takes_element(self, register: ScalarType, widen: bool) -> bool {
         let simple = match self {
             Self::Type(ty) if ty.element().unwrap_or(ty).bits() == 8 => true,
@@ -137,6 +141,7 @@ impl Expected {
     }
 
     /// Whether an integer constant is legal.
+    #[must_use]
     pub fn takes_integer(self) -> bool {
         match self {
             Self::Any | Self::Width(_) => true,
@@ -149,6 +154,7 @@ impl Expected {
 
     /// Whether a floating-point constant is legal: for floating-point types, and for bits types
     /// of the width of the constant, which is 32 only in the notation `0f…`.
+    #[must_use]
     pub fn takes_float(self, single: bool) -> bool {
         let bits = if single {
             ScalarType::B32

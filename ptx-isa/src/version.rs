@@ -39,11 +39,13 @@ impl PtxVersion {
     pub const NEWEST: Self = VERSIONS[VERSIONS.len() - 1];
 
     /// `major.minor`
+    #[must_use]
     pub const fn new(major: u8, minor: u8) -> Self {
         Self { major, minor }
     }
 
     /// Reads `9.2`: digits, a point, digits.
+    #[must_use]
     pub fn from_text(text: &[u8]) -> Option<Self> {
         let point = text.iter().position(|&b| b == b'.')?;
         Some(Self::new(
@@ -53,21 +55,25 @@ impl PtxVersion {
     }
 
     /// Whether the version exists.
+    #[must_use]
     pub fn is_known(self) -> bool {
         self.release().is_some()
     }
 
     /// Whether all instructions of the version are in the tables.
+    #[must_use]
     pub fn is_judged(self) -> bool {
         self <= Self::CURRENT && self.is_known()
     }
 
     /// The CUDA toolkit that introduced it.
+    #[must_use]
     pub fn toolkit(self) -> Option<&'static str> {
         self.release()?.toolkit
     }
 
     /// The driver release that introduced it.
+    #[must_use]
     pub fn driver(self) -> Option<&'static str> {
         self.release()?.driver
     }

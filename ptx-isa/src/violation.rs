@@ -89,16 +89,19 @@ impl Violations {
     }
 
     /// Whether there are no violations.
+    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// The total number of violations.
+    #[must_use]
     pub const fn count(&self) -> usize {
         self.count
     }
 
     /// The first few violations.
+    #[must_use]
     pub fn as_slice(&self) -> &[Violation] {
         self.list.get(..self.count).unwrap_or(&self.list)
     }

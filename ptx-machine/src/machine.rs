@@ -37,6 +37,7 @@ pub struct Trace {
 
 impl Trace {
     /// Whether the rewritten function does what this one does: the same effects, as far as both were followed. It takes no more steps.
+    #[must_use]
     pub fn agrees(&self, rewritten: &Self) -> bool {
         let pairs = self.effects.iter().zip(&rewritten.effects);
         let same = pairs.clone().all(|(a, b)| a.0 == b.0);
@@ -50,6 +51,7 @@ impl Trace {
 }
 
 /// One thread in a function.
+#[derive(Debug)]
 pub struct Machine<'a> {
     pub(crate) facts: FunctionFacts<'a>,
     pub(crate) variables: Variables,
@@ -81,6 +83,7 @@ pub(crate) fn ones(bits: u16) -> u128 {
 
 impl<'a> Machine<'a> {
     /// A thread at the start of a function. What registers and memory hold follows from the seed and their names.
+    #[must_use]
     pub fn new(facts: FunctionFacts<'a>, function: FuncId, seed: u64) -> Self {
         let (module, body) = (facts.module(), facts.body());
         let variables = Variables::new(body);
@@ -158,6 +161,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The value of a register.
+    #[must_use]
     pub fn get(&self, name: &str) -> Option<u128> {
         Some(self.registers[self.named(name)?])
     }
@@ -175,6 +179,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The bytes at a generic address, at most 16.
+    #[must_use]
     pub fn peek(&self, address: u64, bytes: u64) -> u128 {
         let byte = |at: u64| {
             let address = address.wrapping_add(at);

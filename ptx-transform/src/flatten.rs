@@ -21,6 +21,7 @@ use crate::{Renaming, Rewritten, Splices};
 /// let new = String::from_utf8(ptx_transform::flatten(&module).text).unwrap();
 /// assert!(new.ends_with("{\n\t.reg .b32 a;\n\t.reg .b32 a_1;\n}\n"));
 /// ```
+#[must_use]
 pub fn flatten(module: &Module) -> Rewritten {
     let names = Names::of(module);
     let source = module.source();

@@ -39,6 +39,7 @@ pub struct Minify {
 /// let new = minify(&module, Minify::default());
 /// assert_eq!(new.text, b".version 8.0 .target sm_80 .entry k(.param.b64 a){.reg.b64 b<1>;ld.param.b64 b0,[a];}");
 /// ```
+#[must_use]
 pub fn minify(module: &Module, how: Minify) -> Rewritten {
     let mut names = Names::of(module);
     let mut pieces: Vec<Span> = Vec::new();

@@ -24,6 +24,7 @@ use crate::{Rewritten, Splices};
 /// let new = String::from_utf8(ptx_transform::renumber(&module).text).unwrap();
 /// assert!(new.ends_with("{\n\t.reg .b32 %r<2>;\n\tmov.b32 %r0, 0;\n\tmov.b32 %r1, %r0;\n}\n"));
 /// ```
+#[must_use]
 pub fn renumber(module: &Module) -> Rewritten {
     let names = Names::of(module);
     let source = module.source();

@@ -34,6 +34,7 @@ pub struct Splices {
 
 impl Splices {
     /// None yet.
+    #[must_use]
     pub const fn new() -> Self {
         Self {
             pieces: Vec::new(),
@@ -61,11 +62,13 @@ impl Splices {
     }
 
     /// Whether nothing is replaced.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
     /// The new text.
+    #[must_use]
     pub fn apply(mut self, source: &[u8]) -> Rewritten {
         self.sort();
         let (mut text, mut map) = (Vec::new(), OffsetMap::new());

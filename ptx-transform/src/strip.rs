@@ -18,6 +18,7 @@ use crate::{Rewritten, Splices, debug, trivia};
 /// let new = ptx_transform::strip(&module);
 /// assert_eq!(new.text, b".version 8.0\n.target sm_80\n.entry k()\n{\n\tret;\n}\n");
 /// ```
+#[must_use]
 pub fn strip(module: &Module) -> Rewritten {
     let source = module.source();
     let mut pieces: Vec<Span> = Vec::new();

@@ -29,11 +29,13 @@ pub struct BlockId(u32);
 
 impl BlockId {
     /// The id of position `index`.
+    #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
     /// The position of the id.
+    #[must_use]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
@@ -77,11 +79,13 @@ pub struct EdgeId(u32);
 
 impl EdgeId {
     /// The id of position `index`.
+    #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
     /// The position of the id.
+    #[must_use]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
@@ -145,6 +149,7 @@ impl Cfg {
     pub const ENTRY: BlockId = BlockId(0);
 
     /// Builds the graph of a function.
+    #[must_use]
     pub fn new(facts: FunctionFacts<'_>) -> Self {
         let parts = build::build(facts);
         let count = parts.blocks.len();
@@ -170,11 +175,13 @@ impl Cfg {
         clippy::len_without_is_empty,
         reason = "a graph has at least one block"
     )]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
 
     /// Every block with its id.
+    #[must_use]
     pub fn blocks(
         &self,
     ) -> impl ExactSizeIterator<Item = (BlockId, &Block)> + DoubleEndedIterator + Clone {
@@ -183,27 +190,32 @@ impl Cfg {
     }
 
     /// A block; `None` if it is not one of this graph.
+    #[must_use]
     pub fn block(&self, id: BlockId) -> Option<&Block> {
         self.blocks.get(id.index())
     }
 
     /// The targets of the edges out of a block, in the order of [`Cfg::out_edges`].
+    #[must_use]
     pub fn successors(&self, id: BlockId) -> &[BlockId] {
         self.successors.row(id.0)
     }
 
     /// The sources of the edges into a block, in the order of [`Cfg::in_edges`].
+    #[must_use]
     pub fn predecessors(&self, id: BlockId) -> &[BlockId] {
         self.predecessors.row(id.0)
     }
 
     /// Every edge, in the order of their sources.
+    #[must_use]
     pub fn edges(&self) -> impl ExactSizeIterator<Item = (EdgeId, &Edge)> + Clone {
         let edges = self.edges.iter().enumerate();
         edges.map(|(i, e)| (EdgeId(i as u32), e))
     }
 
     /// An edge; `None` if it is not one of this graph.
+    #[must_use]
     pub fn edge(&self, id: EdgeId) -> Option<&Edge> {
         self.edges.get(id.0 as usize)
     }
@@ -216,12 +228,14 @@ impl Cfg {
     }
 
     /// The edges into a block.
+    #[must_use]
     pub fn in_edges(&self, id: BlockId) -> impl ExactSizeIterator<Item = (EdgeId, &Edge)> + Clone {
         let edges = self.in_edges.row(id.0).iter();
         edges.map(|&id| (id, &self.edges[id.0 as usize]))
     }
 
     /// The position of an edge among [`Cfg::in_edges`] of its target, and so of its argument among those of each phi.
+    #[must_use]
     pub fn in_position(&self, id: EdgeId) -> Option<usize> {
         self.positions.get(id.0 as usize).map(|&p| p as usize)
     }
@@ -233,11 +247,13 @@ impl Cfg {
     }
 
     /// The block that a label begins; `None` for the label of a table.
+    #[must_use]
     pub fn of_label(&self, label: LabelId) -> Option<BlockId> {
         *self.labels.get(label.index())?
     }
 
     /// The block that contains a statement.
+    #[must_use]
     pub fn of_statement(&self, stmt: StmtId) -> Option<BlockId> {
         if !self.of_statements.is_empty() {
             return *self.of_statements.get(stmt.index())?;

@@ -14,6 +14,7 @@ pub struct BitSet {
 
 impl BitSet {
     /// The empty subset of `0..universe`.
+    #[must_use]
     pub fn new(universe: u32) -> Self {
         Self {
             words: vec![0; universe.div_ceil(64) as usize],
@@ -22,11 +23,13 @@ impl BitSet {
     }
 
     /// How many numbers could be in.
+    #[must_use]
     pub fn universe(&self) -> u32 {
         self.universe
     }
 
     /// Whether `item` is in.
+    #[must_use]
     pub fn contains(&self, item: u32) -> bool {
         self.words
             .get(item as usize / 64)
@@ -84,6 +87,7 @@ impl BitSet {
     }
 
     /// How many are in.
+    #[must_use]
     pub fn count(&self) -> usize {
         self.words
             .iter()
@@ -92,6 +96,7 @@ impl BitSet {
     }
 
     /// Whether none is in.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }

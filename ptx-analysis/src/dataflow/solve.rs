@@ -52,6 +52,7 @@ impl<D: JoinSemiLattice, N: Node> Solution<D, N> {
     }
 
     /// The number of blocks visited, those visited again included.
+    #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
     }

@@ -16,6 +16,7 @@ pub struct SparseSet {
 
 impl SparseSet {
     /// The empty set.
+    #[must_use]
     pub const fn new() -> Self {
         Self { words: Vec::new() }
     }
@@ -25,6 +26,7 @@ impl SparseSet {
     }
 
     /// Whether `item` is in.
+    #[must_use]
     pub fn contains(&self, item: u32) -> bool {
         self.find(item)
             .is_ok_and(|i| self.words[i].1 >> (item % 64) & 1 == 1)
@@ -127,6 +129,7 @@ impl SparseSet {
     }
 
     /// How many are in.
+    #[must_use]
     pub fn count(&self) -> usize {
         self.words
             .iter()
@@ -135,6 +138,7 @@ impl SparseSet {
     }
 
     /// Whether none is in.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }

@@ -6,6 +6,7 @@ use ptx_isa::{Modifier, Opcode, StateSpace};
 pub const COPY: Opcode = Opcode::Mov;
 
 /// Whether the first result is the first source, bit for bit (both being scalars of one width).
+#[must_use]
 pub fn is_copy(opcode: Opcode) -> bool {
     opcode == COPY
 }
@@ -20,6 +21,7 @@ pub struct Conversion {
 }
 
 /// Whether the first result is the first source as an address of another kind.
+#[must_use]
 pub fn conversion(opcode: Opcode, modifiers: &[Modifier]) -> Option<Conversion> {
     let space = modifiers.iter().find_map(|m| m.state_space())?;
     (opcode == Opcode::Cvta).then_some(Conversion {
@@ -29,6 +31,7 @@ pub fn conversion(opcode: Opcode, modifiers: &[Modifier]) -> Option<Conversion> 
 }
 
 /// Whether the first two sources may change places.
+#[must_use]
 pub fn commutes(opcode: Opcode, modifiers: &[Modifier]) -> bool {
     let has = |m| modifiers.contains(&m);
     match opcode {

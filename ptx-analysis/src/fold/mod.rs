@@ -67,6 +67,7 @@ impl Folded {
 }
 
 /// The result of `operation`, if its form is known and the PTX ISA manual defines the result to the bit. Constant time.
+#[must_use]
 pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     let Operation {
         opcode,

@@ -12,6 +12,7 @@ pub struct ControlDependence<N = u32>(Frontiers<N>);
 
 impl<N: Node> ControlDependence<N> {
     /// The dependence of every node.
+    #[must_use]
     pub fn new(post: &PostDominators<N>) -> Self {
         Self(post.frontiers())
     }

@@ -38,6 +38,7 @@ impl<T: Copy> Csr<T> {
 
 impl<T> Csr<T> {
     /// The items of a row; empty for a row that does not exist.
+    #[must_use]
     pub fn row(&self, row: u32) -> &[T] {
         let row = row as usize;
         match (self.starts.get(row), self.starts.get(row + 1)) {
@@ -47,11 +48,13 @@ impl<T> Csr<T> {
     }
 
     /// How many rows there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.starts.len() - 1
     }
 
     /// Whether there is no row.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

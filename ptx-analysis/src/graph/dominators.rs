@@ -69,11 +69,13 @@ impl<N: Node> Dominators<N> {
     }
 
     /// The reachable nodes, each after its immediate dominator.
+    #[must_use]
     pub fn order(&self) -> impl ExactSizeIterator<Item = N> + DoubleEndedIterator + Clone {
         self.tree.order().iter().map(|&n| N::from_u32(n))
     }
 
     /// For each node, by its number, those that it dominates immediately. Linear.
+    #[must_use]
     pub fn children(&self) -> Csr<N> {
         let order = self.tree.order.iter().skip(1);
         let edges = order.map(|&n| (self.tree.idom[n as usize], N::from_u32(n)));

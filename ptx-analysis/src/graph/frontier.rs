@@ -103,6 +103,7 @@ pub struct IteratedFrontiers<'a, N = u32> {
 
 impl<'a, N: Node> IteratedFrontiers<'a, N> {
     /// Prepares queries.
+    #[must_use]
     pub fn new(frontiers: &'a Frontiers<N>) -> Self {
         Self {
             frontiers,

@@ -12,11 +12,13 @@ pub struct LoopId(u32);
 
 impl LoopId {
     /// The id of position `index`.
+    #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
     /// The position of the id.
+    #[must_use]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
@@ -184,16 +186,19 @@ impl<N: Node> Loops<N> {
     }
 
     /// The number of loops.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.loops.len()
     }
 
     /// Whether there are no loops.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.loops.is_empty()
     }
 
     /// Every loop, outer ones before inner ones.
+    #[must_use]
     pub fn iter(
         &self,
     ) -> impl ExactSizeIterator<Item = (LoopId, &Loop<N>)> + DoubleEndedIterator + Clone {
@@ -202,11 +207,13 @@ impl<N: Node> Loops<N> {
     }
 
     /// A loop; `None` if it is not one of these.
+    #[must_use]
     pub fn get(&self, id: LoopId) -> Option<&Loop<N>> {
         self.loops.get(id.0 as usize)
     }
 
     /// The nodes of a loop and of the loops inside it, the header first.
+    #[must_use]
     pub fn body(&self, id: LoopId) -> &[N] {
         let range = self.get(id).map(|l| l.from as usize..l.to as usize);
         let body = range.and_then(|range| self.bodies.get(range));

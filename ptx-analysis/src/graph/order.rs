@@ -130,6 +130,7 @@ impl<N: Node> ReversePostOrder<N> {
     }
 
     /// The nodes in order.
+    #[must_use]
     pub fn order(&self) -> &[N] {
         &self.order
     }

@@ -37,6 +37,7 @@ impl<N: Node> PostDominators<N> {
     }
 
     /// The number of the virtual exit: one more than that of the last node.
+    #[must_use]
     pub fn virtual_exit(&self) -> u32 {
         self.reversed.entry()
     }
@@ -55,22 +56,26 @@ impl<N: Node> PostDominators<N> {
     }
 
     /// The graph with its edges reversed, entered at the virtual exit; nodes by their numbers.
+    #[must_use]
     pub fn reversed(&self) -> &Digraph {
         &self.reversed
     }
 
     /// The tree: the dominators of [`PostDominators::reversed`].
+    #[must_use]
     pub fn tree(&self) -> &Dominators {
         &self.tree
     }
 
     /// The nodes with an edge to the virtual exit.
+    #[must_use]
     pub fn leaving(&self) -> impl ExactSizeIterator<Item = N> + Clone {
         let leaving = self.reversed.successors(self.virtual_exit()).iter();
         leaving.map(|&n| N::from_u32(n))
     }
 
     /// The post-dominance frontier of every node.
+    #[must_use]
     pub fn frontiers(&self) -> Frontiers<N> {
         Frontiers::from_tree(&self.reversed, self.tree.tree())
     }

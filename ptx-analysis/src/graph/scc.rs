@@ -10,11 +10,13 @@ pub struct ComponentId(u32);
 
 impl ComponentId {
     /// The id of position `index`.
+    #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
     /// The position of the id.
+    #[must_use]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
@@ -89,6 +91,7 @@ impl<N: Node> Components<N> {
     }
 
     /// The nodes of a component, ascending.
+    #[must_use]
     pub fn members(&self, component: ComponentId) -> &[N] {
         self.members.row(component.0)
     }
@@ -99,11 +102,13 @@ impl<N: Node> Components<N> {
     }
 
     /// How many components there are.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
     /// Whether there is no component: the graph has no nodes.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }

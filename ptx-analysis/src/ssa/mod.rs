@@ -49,11 +49,13 @@ pub struct ValueId(u32);
 
 impl ValueId {
     /// The id of position `index`.
+    #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)
     }
 
     /// The position of the id.
+    #[must_use]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
@@ -184,23 +186,27 @@ impl Ssa {
         clippy::len_without_is_empty,
         reason = "there is always `Ssa::UNKNOWN`"
     )]
+    #[must_use]
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
     /// What makes a value.
+    #[must_use]
     pub fn value(&self, id: ValueId) -> Value {
         let value = self.values.get(id.0 as usize);
         value.copied().unwrap_or(Value::Unknown)
     }
 
     /// Every value with its id: first those that statements write, in their order, then those at the entry, then phis.
+    #[must_use]
     pub fn values(&self) -> impl ExactSizeIterator<Item = (ValueId, Value)> + '_ {
         let values = self.values.iter().enumerate();
         values.map(|(i, &v)| (ValueId(i as u32), v))
     }
 
     /// The variable that holds a value.
+    #[must_use]
     pub fn variable(&self, id: ValueId) -> Option<u32> {
         match self.value(id) {
             Value::Unknown => None,
@@ -211,6 +217,7 @@ impl Ssa {
     }
 
     /// The number of the carry flag: one more than that of the last of [`Variables`].
+    #[must_use]
     pub fn carry(&self) -> u32 {
         self.carry
     }
@@ -221,6 +228,7 @@ impl Ssa {
     }
 
     /// What a statement reads, its guard included, each variable once.
+    #[must_use]
     pub fn uses(&self, stmt: StmtId) -> &[Use] {
         let range = row(&self.use_starts, self.place(stmt));
         self.uses
@@ -229,17 +237,20 @@ impl Ssa {
     }
 
     /// Every read, in the order of the statements.
+    #[must_use]
     pub fn all_uses(&self) -> &[Use] {
         &self.uses
     }
 
     /// The results that the function returns in registers, for each block where it may return. Results that the body never
     /// mentions are left out.
+    #[must_use]
     pub fn returned(&self) -> &[Returned] {
         &self.returned
     }
 
     /// The value that a statement sees in a variable that it reads.
+    #[must_use]
     pub fn read(&self, stmt: StmtId, variable: u32) -> Option<ValueId> {
         let mut uses = self.uses(stmt).iter();
         uses.find(|u| u.variable == variable).map(|u| u.value)
@@ -251,12 +262,14 @@ impl Ssa {
     }
 
     /// The phis of a block.
+    #[must_use]
     pub fn phis(&self, block: BlockId) -> impl ExactSizeIterator<Item = ValueId> + Clone + '_ {
         self.phis.row(block.as_u32()).iter().map(|&v| ValueId(v))
     }
 
     /// The arguments of a phi: one for each edge, in the order of [`Cfg::in_edges`]; at the entry of the function one more
     /// after them, the value at the start. Empty for other values.
+    #[must_use]
     pub fn args(&self, phi: ValueId) -> &[ValueId] {
         let Some(index) = phi.0.checked_sub(self.first_phi) else {
             return &[];

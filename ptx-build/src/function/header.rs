@@ -85,6 +85,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// The variable or parameter that has a name here.
+    #[must_use]
     pub fn local(&self, name: &str) -> Option<Variable> {
         match self.body.names.get(name)?.last()? {
             (_, Meaning::Local(index)) => Some(Variable {
@@ -96,6 +97,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// The register that has a name here, unless it belongs to a range and was never asked for.
+    #[must_use]
     pub fn local_reg(&self, name: &str) -> Option<Reg> {
         match self.body.names.get(name)?.last()? {
             (_, Meaning::Register(index)) => Some(Reg {

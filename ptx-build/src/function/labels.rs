@@ -57,6 +57,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// The label that has a name here.
+    #[must_use]
     pub fn local_label(&self, name: &str) -> Option<CodeLabel> {
         match self.body.names.get(name)?.last()? {
             (_, Meaning::Label(index)) => Some(CodeLabel {
@@ -127,6 +128,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// The name of a label of this function; empty for others.
+    #[must_use]
     pub fn name_of_label(&self, label: CodeLabel) -> &str {
         let known = self.body.labels.get(label.index as usize);
         let known = known.filter(|_| label.owner == self.body.owner);

@@ -87,6 +87,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// The function itself, to be called.
+    #[must_use]
     pub fn handle(&self) -> Func {
         self.func
     }

@@ -75,21 +75,25 @@ impl FunctionBuilder<'_> {
     }
 
     /// The parameter at a position, counted from 0; `None` if there is none, if it has no name, or if it is a register.
+    #[must_use]
     pub fn param_variable(&self, index: usize) -> Option<Variable> {
         self.variable_of(self.body.params.get(index))
     }
 
     /// The result at a position, counted from 0; `None` if there is none, if it has no name, or if it is a register.
+    #[must_use]
     pub fn result_variable(&self, index: usize) -> Option<Variable> {
         self.variable_of(self.body.results.get(index))
     }
 
     /// The parameter at a position, counted from 0, if it is a register with a name.
+    #[must_use]
     pub fn param_register(&self, index: usize) -> Option<Reg> {
         self.register_of(self.body.params.get(index))
     }
 
     /// The result at a position, counted from 0, if it is a register with a name.
+    #[must_use]
     pub fn result_register(&self, index: usize) -> Option<Reg> {
         self.register_of(self.body.results.get(index))
     }

@@ -354,6 +354,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// The name of a register.
+    #[must_use]
     pub fn name_of(&self, reg: Reg) -> &str {
         let known = self.body.registers.get(reg.index as usize);
         let known = known.filter(|_| reg.owner == self.body.owner);
@@ -361,6 +362,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// The type of a register of this function.
+    #[must_use]
     pub fn type_of(&self, reg: Reg) -> Option<ScalarType> {
         let known = self.body.registers.get(reg.index as usize);
         known.filter(|_| reg.owner == self.body.owner).map(|r| r.ty)

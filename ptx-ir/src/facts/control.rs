@@ -68,6 +68,7 @@ pub enum Callees<'a> {
 
 impl<'a> Facts<'a> {
     /// What it does to control flow when it executes; a guard may prevent that.
+    #[must_use]
     pub fn flow(&self) -> Flow {
         match self.form.control {
             _ if !self.is_known() => Flow::Unknown,
@@ -87,6 +88,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether control may reach the next instruction.
+    #[must_use]
     pub fn falls_through(&self) -> bool {
         self.guard().is_some()
             || match self.flow() {
@@ -97,6 +99,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The labels it may go to, apart from the next instruction.
+    #[must_use]
     pub fn targets(&self) -> Targets<'a> {
         let role = match self.flow() {
             Flow::Jump => Role::Label,
@@ -115,6 +118,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The functions a call may reach; `None` for what is no call.
+    #[must_use]
     pub fn callees(&self) -> Option<Callees<'a>> {
         if !self.is_call() {
             return None;
@@ -139,6 +143,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether it calls functions that never return.
+    #[must_use]
     pub fn never_returns(&self) -> bool {
         match self.callees() {
             Some(Callees::Function(symbol)) => self.is_noreturn(symbol),

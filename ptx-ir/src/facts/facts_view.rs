@@ -50,22 +50,26 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether the table knows the instruction; else everything that follows is the worst that may be.
+    #[must_use]
     pub fn is_known(&self) -> bool {
         self.form.known
     }
 
     /// The section of the manual that describes it, such as `9.7.3.3` for `add.f32`; empty where the table does not know
     /// it. The third number tells the family.
+    #[must_use]
     pub fn section(&self) -> &'static str {
         self.form.section
     }
 
     /// Its guard.
+    #[must_use]
     pub fn guard(&self) -> Option<Guard> {
         self.inst()?.guard()
     }
 
     /// The register of its guard, and whether it is inverted.
+    #[must_use]
     pub fn guard_register(&self) -> Option<(RegLane, bool)> {
         let guard = self.guard()?;
         match plain(self.body, self.body.pool.get(guard.predicate)) {
@@ -76,6 +80,7 @@ impl<'a> Facts<'a> {
 
     /// Every register it mentions, with what happens to it; the guard is read.
     #[inline]
+    #[must_use]
     pub fn registers(&self) -> Mentions<'a> {
         Mentions::new(self.body, self.inst(), self.form)
     }
@@ -99,71 +104,85 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether it reads the carry flag.
+    #[must_use]
     pub fn reads_carry(&self) -> bool {
         !self.is_known() || self.form.has(Flag::CARRY_READ)
     }
 
     /// Whether it changes the carry flag.
+    #[must_use]
     pub fn writes_carry(&self) -> bool {
         !self.is_known() || self.form.has(Flag::CARRY_WRITE)
     }
 
     /// The threads that must execute it together.
+    #[must_use]
     pub fn convergence(&self) -> Option<ConvergenceScope> {
         self.form.converge
     }
 
     /// The mask of the lanes that must execute it together.
+    #[must_use]
     pub fn lanes(&self) -> Option<Operand> {
         self.form.lanes.map(|part| self.part(part))
     }
 
     /// Whether all active threads of a warp are promised to go the same way.
+    #[must_use]
     pub fn is_uniform(&self) -> bool {
         self.form.has(Flag::UNIFORM)
     }
 
     /// Whether one thread executes it for all.
+    #[must_use]
     pub fn is_one_thread(&self) -> bool {
         self.form.has(Flag::ONE_THREAD)
     }
 
     /// What it does to asynchronous operations.
+    #[must_use]
     pub fn asynchronous(&self) -> &'a [(Completion, AsyncPhase)] {
         &self.form.steps
     }
 
     /// Whether it orders memory accesses.
+    #[must_use]
     pub fn is_fence(&self) -> bool {
         self.form.has(Flag::FENCE)
     }
 
     /// Whether it waits for other threads, or lets them wait.
+    #[must_use]
     pub fn is_barrier(&self) -> bool {
         self.form.has(Flag::BARRIER)
     }
 
     /// Whether it happens exactly as often as it is written. Special registers that change count too.
+    #[must_use]
     pub fn is_volatile(&self) -> bool {
         self.form.has(Flag::VOLATILE) || self.reads_volatile()
     }
 
     /// Whether it addresses several memories at once.
+    #[must_use]
     pub fn is_multimem(&self) -> bool {
         self.form.has(Flag::MULTIMEM)
     }
 
     /// The order it gives to memory accesses, also as a fence or a barrier.
+    #[must_use]
     pub fn order(&self) -> Option<Modifier> {
         self.form.order
     }
 
     /// The scope of its order.
+    #[must_use]
     pub fn scope(&self) -> Option<Modifier> {
         self.form.scope
     }
 
     /// How it reaches memory.
+    #[must_use]
     pub fn proxy(&self) -> Proxy {
         self.form.proxy.unwrap_or(Proxy::Generic)
     }
@@ -181,6 +200,7 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether it does something besides writing its registers, reading memory and going on: then it must stay, once.
+    #[must_use]
     pub fn has_side_effects(&self) -> bool {
         !self.is_known()
             || self.form.control.is_some()
@@ -195,17 +215,20 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether it may be removed where nothing that it writes is read.
+    #[must_use]
     pub fn may_be_removed(&self) -> bool {
         !self.has_side_effects()
     }
 
     /// Whether it may be executed twice in a row, or in two places of which one is reached.
+    #[must_use]
     pub fn may_be_duplicated(&self) -> bool {
         !self.has_side_effects() && self.form.converge.is_none() && self.form.lanes.is_none()
     }
 
     /// Whether it may be executed elsewhere, where its registers have the same values and, if it reads memory, the
     /// memory too. Whether it may be executed where it was not before is another question: a load may fault.
+    #[must_use]
     pub fn may_be_moved(&self) -> bool {
         self.may_be_duplicated() && !self.form.has(Flag::CARRY_READ | Flag::CARRY_WRITE)
     }
@@ -220,6 +243,7 @@ impl<'a> Facts<'a> {
 
     /// What happens to the registers in an operand of the instruction, its guard not counted, when it executes: those of an
     /// address are read. `None` where different things happen, or nothing is known.
+    #[must_use]
     pub fn usage(&self, index: usize) -> Option<RegAccess> {
         let here = |part: &&Part| usize::from(part.written) == index;
         let mut parts = self.form.parts.iter().filter(here).map(|p| p.usage);
@@ -231,6 +255,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The register that an operand is, its signs left out; `None` where it is something else.
+    #[must_use]
     pub fn place(&self, operand: Operand) -> Option<RegLane> {
         match plain(self.body, operand) {
             (Operand::Reg(register), lane) => Some(RegLane { register, lane }),

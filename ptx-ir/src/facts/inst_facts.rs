@@ -120,6 +120,7 @@ impl FormFacts {
     };
 
     /// What the table says of a form with what fills its slots and its operands.
+    #[must_use]
     pub fn new(selection: &FormMatch<'_>) -> Self {
         let mut facts = Self {
             known: true,

@@ -56,11 +56,13 @@ pub struct MemoryAccess {
 
 impl MemoryAccess {
     /// Whether memory may change.
+    #[must_use]
     pub const fn writes(&self) -> bool {
         !matches!(self.access, Access::Read | Access::None)
     }
 
     /// Whether the result depends on memory.
+    #[must_use]
     pub const fn reads(&self) -> bool {
         !matches!(self.access, Access::Write | Access::None)
     }

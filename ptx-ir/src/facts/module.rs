@@ -24,6 +24,7 @@ pub struct ModuleFacts<'m> {
 
 impl<'m> ModuleFacts<'m> {
     /// Looks at every instruction once.
+    #[must_use]
     pub fn new(module: &'m Module) -> Self {
         Self::of(module, |_| true)
     }
@@ -61,11 +62,13 @@ impl<'m> ModuleFacts<'m> {
     }
 
     /// The module.
+    #[must_use]
     pub fn module(&self) -> &'m Module {
         self.module
     }
 
     /// The facts of a function that has a body.
+    #[must_use]
     pub fn function(&self, id: FuncId) -> Option<FunctionFacts<'_>> {
         let body = self.module.functions.get(id)?.body?;
         Some(FunctionFacts {
@@ -90,11 +93,13 @@ pub struct FunctionFacts<'a> {
 
 impl<'a> FunctionFacts<'a> {
     /// The module.
+    #[must_use]
     pub fn module(&self) -> &'a Module {
         self.module
     }
 
     /// The body.
+    #[must_use]
     pub fn body(&self) -> &'a Body {
         self.body
     }
@@ -122,6 +127,7 @@ impl<'a> FunctionFacts<'a> {
 
     /// What an instruction does.
     #[inline]
+    #[must_use]
     pub fn inst(&self, id: InstId) -> Facts<'a> {
         const NOTHING: &FormFacts = &FormFacts::UNKNOWN;
         let number = self.numbers.get(id.index()).copied().unwrap_or(UNKNOWN);
@@ -134,11 +140,13 @@ impl<'a> FunctionFacts<'a> {
     }
 
     /// The labels in the table that a label names; `None` where it names none.
+    #[must_use]
     pub fn table(&self, label: LabelId) -> Option<&'a [Operand]> {
         branch_targets(self.body, label)
     }
 
     /// The registers a statement mentions that was not understood: each may be read and written.
+    #[must_use]
     pub fn opaque(&self, id: OpaqueId) -> Mentions<'a> {
         let opaque = self.body.opaques.get(id);
         Mentions::opaque(

@@ -20,16 +20,19 @@ pub enum RegAccess {
 
 impl RegAccess {
     /// Whether it is read.
+    #[must_use]
     pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadWrite | Self::ReadMayWrite)
     }
 
     /// Whether its old value is gone for certain.
+    #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::ReadWrite)
     }
 
     /// Whether it may be written, but need not.
+    #[must_use]
     pub const fn may_write(self) -> bool {
         matches!(self, Self::MayWrite | Self::ReadMayWrite)
     }

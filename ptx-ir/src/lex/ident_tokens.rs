@@ -45,6 +45,7 @@ pub struct Words<'t> {
 
 impl<'t> Words<'t> {
     /// Those of one statement or item.
+    #[must_use]
     pub fn new(text: &'t [u8], of: Text) -> Self {
         Self {
             text,

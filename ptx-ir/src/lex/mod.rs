@@ -60,6 +60,7 @@ pub enum TokenKind {
 
 impl TokenKind {
     /// Whether the token only separates others.
+    #[must_use]
     pub const fn is_trivia(self) -> bool {
         matches!(
             self,
@@ -72,6 +73,7 @@ impl TokenKind {
     }
 
     /// A stable lower-case name, as in the output of `ptxkit tokens`.
+    #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Whitespace => "whitespace",
@@ -119,6 +121,7 @@ pub struct Lexer<'s> {
 impl<'s> Lexer<'s> {
     /// Lexes `src` from its start. Texts beyond [`Limits::source_bytes`](crate::Limits) are read
     /// up to there.
+    #[must_use]
     pub fn new(src: &'s [u8]) -> Self {
         Self {
             file: true,
@@ -127,6 +130,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Lexes `src`, a part of a source that does not begin it: there is no byte order mark.
+    #[must_use]
     pub fn fragment(src: &'s [u8]) -> Self {
         let most = crate::Limits::default().source_bytes;
         Self {

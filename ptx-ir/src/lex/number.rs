@@ -41,6 +41,7 @@ pub enum NumberValue {
 }
 
 /// The end and kind of the number that begins at `pos` (a digit, or a dot before a digit).
+#[must_use]
 pub fn scan_number(src: &[u8], pos: usize) -> (usize, NumberKind) {
     let second = peek(src, pos + 1);
     if peek(src, pos) == b'0' && second.is_ascii_alphabetic() {
@@ -127,9 +128,12 @@ fn integer_tail(src: &[u8], mut end: usize, first: usize) -> (usize, NumberKind)
 
 /// The value of a whole literal `text`.
 ///
-/// An integer keeps its low 64 bits. It is too large where the digits before the last do not fit 63
-/// bits: this is what NVIDIA's assembler tests, whatever the radix. A floating-point number is out of
-/// range above the largest double and below the smallest normal one. Manual 4.5.1, 4.5.2.
+/// An integer keeps its low 64 bits. See sections 4.5.1 and 4.5.2 of the PTX ISA manual.
+///
+/// # Errors
+///
+/// The text is not a number, or its value is out of range: for an integer, if the digits before the last do not fit 63
+/// bits, as in ptxas; for a floating-point number, above the largest double and below the smallest normal one.
 pub fn number_value(text: &[u8]) -> Result<NumberValue, NumberError> {
     let (end, kind) = scan_number(text, 0);
     if end != text.len() {

@@ -42,12 +42,14 @@ pub static CLASS: [u8; 256] = {
 
 /// Whether `b` has one of the classes in `mask`.
 #[inline(always)]
+#[must_use]
 pub fn is(b: u8, mask: u8) -> bool {
     CLASS[b as usize] & mask != 0
 }
 
 /// The byte at `pos`, or 0 at the end. A NUL byte of the source is told apart by the position.
 #[inline(always)]
+#[must_use]
 pub fn peek(src: &[u8], pos: usize) -> u8 {
     match src.get(pos) {
         Some(&b) => b,
@@ -65,12 +67,14 @@ fn run(src: &[u8], mut pos: usize, mask: u8) -> usize {
 
 /// The end of the identifier whose first byte is at `pos`.
 #[inline(always)]
+#[must_use]
 pub fn ident_end(src: &[u8], pos: usize) -> usize {
     run(src, pos + 1, class::IDENT)
 }
 
 /// Whether an identifier begins at `pos`: a letter, or one of `_ $ %` with more behind it.
 #[inline]
+#[must_use]
 pub fn starts_ident(src: &[u8], pos: usize) -> bool {
     let b = peek(src, pos);
     is(b, class::START) && (b.is_ascii_alphabetic() || is(peek(src, pos + 1), class::IDENT))
@@ -78,6 +82,7 @@ pub fn starts_ident(src: &[u8], pos: usize) -> bool {
 
 /// The end of a run of word characters (letters, digits, underscore) from `pos`.
 #[inline(always)]
+#[must_use]
 pub fn word_end(src: &[u8], pos: usize) -> usize {
     run(src, pos, class::WORD)
 }
@@ -85,6 +90,7 @@ pub fn word_end(src: &[u8], pos: usize) -> usize {
 /// The end of the dotted word whose `.` is at `pos`, its `::` parts included; `pos + 1` where no
 /// word follows the dot.
 #[inline]
+#[must_use]
 pub fn dot_word_end(src: &[u8], pos: usize) -> usize {
     let mut end = word_end(src, pos + 1);
     while peek(src, end) == b':'
@@ -155,6 +161,7 @@ fn comment_end(src: &[u8], pos: usize, seen: &mut Trivia) -> Option<usize> {
 }
 
 /// One past the `*/` of the block comment at `pos`; `None` if it does not end.
+#[must_use]
 pub fn block_comment_end(src: &[u8], pos: usize) -> Option<usize> {
     let body = src.get(pos + 2..)?;
     memchr::memmem::find(body, b"*/").map(|i| pos + 2 + i + 2)
@@ -162,12 +169,14 @@ pub fn block_comment_end(src: &[u8], pos: usize) -> Option<usize> {
 
 /// The newline that ends the line of `pos`, or the end of the source.
 #[inline]
+#[must_use]
 pub fn line_end(src: &[u8], pos: usize) -> usize {
     let rest = src.get(pos..).unwrap_or_default();
     memchr::memchr(b'\n', rest).map_or(src.len(), |i| pos + i)
 }
 
 /// Whether `pos` is the first byte of its line that is not blank.
+#[must_use]
 pub fn at_line_start(src: &[u8], pos: usize) -> bool {
     let before = src.get(..pos).unwrap_or_default();
     before
@@ -179,6 +188,7 @@ pub fn at_line_start(src: &[u8], pos: usize) -> bool {
 
 /// Whether the `#` at `pos` begins a line marker of the preprocessor, up to the end of its line:
 /// `# 1 "file"` or `#line 1 "file"`, perhaps with more numbers. It may stand behind other tokens.
+#[must_use]
 pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
     let line = src.get(pos + 1..line_end(src, pos)).unwrap_or_default();
     let text = line.trim_ascii();
@@ -201,6 +211,7 @@ pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
 
 /// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape
 /// and may run over newlines; one that is never closed ends with its line.
+#[must_use]
 pub fn string_end(src: &[u8], pos: usize) -> (usize, bool) {
     let rest = src.get(pos + 1..).unwrap_or_default();
     match memchr::memchr(b'"', rest) {

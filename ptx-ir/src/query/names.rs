@@ -52,6 +52,7 @@ pub struct NameTypes {
 
 impl NameTypes {
     /// The names of a module, and no body yet.
+    #[must_use]
     pub fn new(module: &Module) -> Self {
         let mut names = Self::default();
         names.update_symbols(module);
@@ -139,23 +140,27 @@ impl NameTypes {
     }
 
     /// Whether the body belongs to a kernel.
+    #[must_use]
     pub fn in_entry(&self) -> bool {
         self.in_entry
     }
 
     /// What a name of the module denotes.
+    #[must_use]
     pub fn symbol(&self, id: SymbolId) -> NameKind {
         let kind = self.symbols.get(id.index());
         kind.copied().unwrap_or(NameKind::Unknown)
     }
 
     /// What a parameter or variable of the body is.
+    #[must_use]
     pub fn var(&self, id: VarId) -> NameKind {
         let kind = self.vars.get(id.index());
         kind.copied().unwrap_or(NameKind::Unknown)
     }
 
     /// The declared type of a scalar register; `None` for vectors and where the type is unknown.
+    #[must_use]
     pub fn register(&self, id: RegId) -> Option<ScalarType> {
         let index = self.register_tag(id).checked_sub(tag::REGISTER)?;
         ScalarType::from_index(index.into())
@@ -163,6 +168,7 @@ impl NameTypes {
 
     /// Whether a register is a predicate, or of an unknown type.
     #[inline]
+    #[must_use]
     pub fn may_guard(&self, id: RegId) -> bool {
         let tag = self.register_tag(id);
         tag == tag::REGISTER + ScalarType::Pred.index() as u8 || tag == UNKNOWN

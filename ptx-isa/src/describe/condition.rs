@@ -6,12 +6,14 @@ use super::{operand_name, slot_name, words};
 use crate::{Cond, Form, OperandTest};
 
 /// The condition as a statement: ".type is .f16".
+#[must_use]
 pub fn condition(form: &Form, cond: &Cond) -> impl Display {
     let clause = Clause { form, must: false };
     super::from_fn(move |f| clause.write(f, cond, false, false))
 }
 
 /// The condition as a demand: ".type must be .f16".
+#[must_use]
 pub fn demand(form: &Form, cond: &Cond) -> impl Display {
     let clause = Clause { form, must: true };
     super::from_fn(move |f| clause.write(f, cond, false, false))

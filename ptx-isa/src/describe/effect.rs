@@ -9,6 +9,7 @@ use crate::{
 };
 
 /// An effect of the form and its condition.
+#[must_use]
 pub fn effect(form: &Form, effect: &Effect) -> impl Display {
     super::from_fn(move |f| {
         match effect.kind {

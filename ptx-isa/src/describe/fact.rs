@@ -26,6 +26,7 @@ pub enum Topic {
 
 impl Topic {
     /// The heading of its lines.
+    #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
             Self::Modifiers => "modifiers",

@@ -6,6 +6,7 @@ use super::Phrases;
 use crate::Since;
 
 /// One version and its targets.
+#[must_use]
 pub fn floor(floor: &Since) -> impl Display {
     super::from_fn(move |f| {
         write!(f, "PTX {}", floor.version)?;
@@ -32,6 +33,7 @@ pub fn floor(floor: &Since) -> impl Display {
 }
 
 /// Alternative versions with their targets.
+#[must_use]
 pub fn floors(floors: &[Since]) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, "; or ");

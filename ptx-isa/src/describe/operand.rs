@@ -7,6 +7,7 @@ use crate::generated::marks::PHRASES;
 use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Size, Spaces, TypeExpr};
 
 /// The role, the type and all other properties of an operand.
+#[must_use]
 pub fn operand(form: &Form, operand: &Operand) -> impl Display {
     super::from_fn(move |f| {
         f.write_str(role(operand))?;
@@ -21,6 +22,7 @@ pub fn operand(form: &Form, operand: &Operand) -> impl Display {
 }
 
 /// The role of an operand.
+#[must_use]
 pub const fn role(operand: &Operand) -> &'static str {
     match (operand.role, operand.access) {
         (Role::Def, _) => "written",
@@ -44,6 +46,7 @@ pub const fn role(operand: &Operand) -> &'static str {
 }
 
 /// A type in terms of the slots of the form.
+#[must_use]
 pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
     super::from_fn(move |f| match ty {
         TypeExpr::None => f.write_str("any type"),
@@ -56,6 +59,7 @@ pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
 }
 
 /// The properties of an operand besides role and type; may be empty.
+#[must_use]
 pub fn details(form: &Form, operand: &Operand) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, ", ");

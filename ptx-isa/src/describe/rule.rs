@@ -6,6 +6,7 @@ use super::{condition, demand, floors, operand_name, slot_name};
 use crate::{Cond, Enforcement, Form, Rule, RuleKind};
 
 /// A rule of the form as a sentence.
+#[must_use]
 pub fn rule(form: &Form, rule: &Rule) -> impl Display {
     super::from_fn(move |f| {
         kind(f, form, &rule.kind)?;

@@ -6,6 +6,7 @@ use super::Phrases;
 use crate::{Modifier, Slot};
 
 /// The alternatives of a slot: single modifiers, then sequences.
+#[must_use]
 pub fn alternatives(slot: &Slot) -> impl Display {
     super::from_fn(move |f| {
         let singles = slot.words().as_slice();
@@ -21,6 +22,7 @@ pub fn alternatives(slot: &Slot) -> impl Display {
 }
 
 /// Modifiers separated by spaces.
+#[must_use]
 pub fn words(list: &[Modifier]) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, " ");

@@ -6,6 +6,7 @@ use super::{Phrases, floors, operand_name, slot_name, words};
 use crate::{Cell, Form, Row, SlotAssignment, Table};
 
 /// A table with a heading line; with the modifiers of an instruction, only the row that decides.
+#[must_use]
 pub fn table<'a>(
     form: &'a Form,
     table: &'a Table,

@@ -9,6 +9,7 @@ use ptx_ir::{LabelId, RegId, StmtId};
 use ptx_isa::ScalarType;
 
 /// A function with its probes.
+#[derive(Debug)]
 pub(super) struct FunctionInstrumenter<'m> {
     pub(super) editor: Editor<'m>,
     /// The temporary registers of probes, by type and number; all probes use the same ones.

@@ -69,6 +69,7 @@ fn header_end(module: &Module) -> Option<u32> {
 }
 
 /// A variable or a function of a module, as an operand; `None` if there is no such name.
+#[must_use]
 pub fn symbol(module: &Module, name: &str) -> Option<Operand> {
     let mut symbols = module.symbols().iter();
     let found: Option<(SymbolId, _)> = symbols.find(|(_, s)| module.name(s.name) == name);

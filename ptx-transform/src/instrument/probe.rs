@@ -25,6 +25,7 @@ pub(super) enum InsertionPoint {
 }
 
 /// A probe while it is written; see the [module](super).
+#[derive(Debug)]
 pub struct Probe<'h, 'm> {
     host: &'h mut FunctionInstrumenter<'m>,
     site: &'h Site,
@@ -60,6 +61,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     }
 
     /// The site: its number, the function, the instruction and its accesses.
+    #[must_use]
     pub fn site(&self) -> &'h Site {
         self.site
     }

@@ -34,6 +34,7 @@ impl Records {
     pub const BYTES: u64 = 32;
 
     /// The PTX code of the variables and the function.
+    #[must_use]
     pub fn code(&self, module: &Module) -> String {
         let wide = module.header().address_size == Some(64);
         include_str!("record.ptx")
@@ -47,6 +48,7 @@ impl Records {
     }
 
     /// The function, in a module with the code.
+    #[must_use]
     pub fn function(&self, module: &Module) -> Option<Operand> {
         symbol(module, &alloc::format!("{}_record", self.name))
     }

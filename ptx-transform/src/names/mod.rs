@@ -49,6 +49,7 @@ pub struct NameRef {
 
 impl NameRef {
     /// The name with its number, if it is a member of a range.
+    #[must_use]
     pub fn whole(&self) -> Span {
         match self.member {
             Some(_) => self.name.join(self.number),
@@ -78,6 +79,7 @@ pub struct Names {
 impl Names {
     /// The names of a module that was read and not edited. Linear in its source, but for the logarithm of what a single
     /// statement mentions.
+    #[must_use]
     pub fn of(module: &Module) -> Self {
         Self {
             mentions: walk::Walk::new(module).all(),
@@ -85,6 +87,7 @@ impl Names {
     }
 
     /// All of them, in the order of the text.
+    #[must_use]
     pub fn mentions(&self) -> &[NameRef] {
         &self.mentions
     }
@@ -99,6 +102,7 @@ impl Names {
     }
 
     /// Those in a part of the text.
+    #[must_use]
     pub fn within(&self, span: Span) -> &[NameRef] {
         let first = self.mentions.partition_point(|m| m.name.start < span.start);
         let end = self.mentions.partition_point(|m| m.name.start < span.end);
@@ -107,6 +111,7 @@ impl Names {
 
     /// Whatever has a name: a variable or a function of the module, else every register, parameter, variable or label of that
     /// name, in all functions; only those of one function where one is given. Linear in the names.
+    #[must_use]
     pub fn find(&self, module: &Module, name: &str, function: Option<FuncId>) -> Vec<Entity> {
         let of = |m: &&NameRef| m.declares && m.name.of(module.source()) == name.as_bytes();
         let mut found: Vec<Entity> = Vec::new();

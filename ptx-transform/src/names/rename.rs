@@ -77,6 +77,7 @@ pub struct Renaming {
 
 impl Renaming {
     /// Nothing is renamed.
+    #[must_use]
     pub const fn new() -> Self {
         Self {
             names: BTreeMap::new(),
@@ -96,6 +97,7 @@ impl Renaming {
     /// let new = renaming.apply(&module, &names).unwrap();
     /// assert!(new.text.ends_with(b".entry k() { .reg .b32 r; ld.global.b32 r, [lib_n]; }"));
     /// ```
+    #[must_use]
     pub fn prefix(module: &Module, names: &Names, prefix: &str, visible: bool) -> Self {
         let wanted = reachability::own(module, visible);
         let mut renaming = Self::new();
@@ -124,6 +126,7 @@ impl Renaming {
     }
 
     /// Whether nothing is renamed.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
