@@ -33,7 +33,7 @@ struct Sizes {
 const SMALL: Sizes = Sizes {
     files: 250,
     cubins: 30,
-    transforms: 10,
+    transforms: 16,
     constants: 600,
     pressure: 20,
     conformance: 150,

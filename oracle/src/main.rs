@@ -10,6 +10,7 @@ mod conformance;
 mod corpus;
 mod diagnostics;
 mod files;
+mod limit;
 mod messages;
 mod mutations;
 #[path = "../../xtask/src/page.rs"]

@@ -5,8 +5,6 @@
 #![forbid(unsafe_code)]
 
 extern crate alloc;
-#[cfg(test)]
-extern crate std;
 
 pub mod block_summary;
 pub mod calls;

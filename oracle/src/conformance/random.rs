@@ -21,6 +21,7 @@ use super::coverage::cover;
 use super::preamble::Module as Text;
 use super::verdicts::{VERSION, targets};
 use crate::assembler::{Assemblers, Job};
+use crate::limit;
 use crate::shared::Shared;
 
 /// Arguments of `cargo oracle random`.
@@ -37,8 +38,8 @@ pub(crate) struct Args {
 /// How many modules take their instructions from the same cases.
 const POOL: u64 = 500;
 
-/// How many of a thousand modules ptxas has to accept.
-const BAR: usize = 995;
+/// The highest percentage of modules that ptxas may refuse.
+const REFUSED: f64 = 0.5;
 
 /// The cases of every form.
 pub(crate) struct Pool {
@@ -412,8 +413,8 @@ pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
         pool.forms() - uncovered.len(),
         pool.forms()
     );
-    if accepted * 1000 < seeds.len() * BAR {
-        bail!("fewer than {BAR} of a thousand");
+    if limit::exceeds(seeds.len() - accepted, seeds.len(), REFUSED) {
+        bail!("more than {REFUSED} % are refused");
     }
     if seeds.len() >= pool.forms() && !uncovered.is_empty() {
         bail!("no module has {}", uncovered.join(", "));

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use crate::assembler::{Assemblers, Job};
 use crate::files::Entry;
+use crate::limit;
 use crate::shared::Shared;
 use mutate::{Base, Kind, Mutant};
 
@@ -173,7 +174,10 @@ fn report(bases: &[Base], tallies: &BTreeMap<Kind, Tally>) -> Result<()> {
     println!(
         "false accepts {accepts:.2} %, false rejects {rejects:.2} %, grammatical {grammatical:.0} %"
     );
-    if accepts > FALSE_ACCEPTS || rejects > FALSE_REJECTS || grammatical < 50.0 {
+    if limit::exceeds(total.false_accepts, total.refused, FALSE_ACCEPTS)
+        || limit::exceeds(total.false_rejects, total.accepted, FALSE_REJECTS)
+        || grammatical < 50.0
+    {
         bail!("at most {FALSE_ACCEPTS} %, {FALSE_REJECTS} %, and at least 50 %");
     }
     Ok(())
