@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::{Diagnostic, Module, Severity, Span};
+use ptx_ir::{Diagnostic, Limits, Module, Severity, Span};
 use ptx_isa::StateSpace;
 
 use crate::function::Body;
@@ -13,10 +13,35 @@ use crate::interface::FunctionHeader;
 use crate::module::Tables;
 use crate::writer::Dependency;
 
+/// A text that was parsed, and what was written around it.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) module: Module,
+    /// Where the text is in the source of the module.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+impl Parsed {
+    /// Where the body of the function begins, counted from the start of the text.
+    pub(crate) fn open_brace(&self) -> u32 {
+        let body = self.module.definitions().next();
+        body.map_or(0, |(_, _, body)| body.base() - self.start as u32)
+    }
+
+    /// Whether a place of the module is in the text.
+    pub(crate) fn holds(&self, at: u32) -> bool {
+        (self.start..self.end).contains(&(at as usize))
+    }
+}
+
 /// The module that a text is, or the errors from a place on, which they count from. What follows the second place only ends
 /// the text: an error there, a missing `;` say, is one at its end.
 pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec<Diagnostic>> {
-    let parsed = ptx_parse::parse_str(text);
+    let mut limits = Limits::default();
+    // Records are copied with a call for each level.
+    limits.nesting = 1000;
+    let parsed = ptx_parse::parse_shared(text.as_bytes().into(), &limits);
     let mut found = parsed.diagnostics;
     found.extend(ptx_verify::verify(
         &parsed.module,

@@ -9,11 +9,10 @@ use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{BuildError, BuildErrorKind};
-use crate::function::ends_with_digit;
 use crate::initializer::{Init, Scope, write_init};
-use crate::lexical;
-use crate::module::no_variables;
+use crate::lexical::{self, ends_with_digit};
 use crate::number::Number;
+use crate::refusal::no_variables;
 use crate::writer::Dependency;
 
 /// A name of a declaration with what stands behind it.
@@ -257,6 +256,11 @@ impl Declaration {
         }
     }
 
+    /// Whether a name stands for itself, not for a member of a range.
+    pub(crate) fn is_plain(&self, name: &str) -> bool {
+        self.names().any(|n| n.count.is_none() && n.text == name)
+    }
+
     pub(crate) fn dims(&self) -> &[Option<Number>] {
         &self.first.dims
     }
@@ -327,20 +331,10 @@ impl Declaration {
         self.one(&self.first, &self.first.text)
     }
 
-    /// The same without a name: what a caller sees of it.
-    pub(crate) fn nameless(&self) -> Result<String, BuildError> {
-        self.one(&self.first, "_")
-    }
-
     pub(crate) fn unnamed(&self) -> Self {
         let mut unnamed = self.clone();
         unnamed.first.text = String::from("_");
         unnamed
-    }
-
-    /// A name of it without the name and without an initial value: what is the same for all that are alike.
-    pub(crate) fn class(&self, name: &Name) -> Result<String, BuildError> {
-        self.one(name, "_")
     }
 
     /// A member of one of its names as a statement, without its initial value.

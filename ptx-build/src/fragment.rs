@@ -6,9 +6,9 @@ use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, MemoryAccess, ModuleFacts};
 use ptx_ir::lex::Lexer;
-use ptx_ir::{Body, Code, Diagnostic, Module, Span, Statement, StmtId};
+use ptx_ir::{Body, Code, Diagnostic, Span, Statement, StmtId};
 
-use crate::check;
+use crate::check::{self, Parsed};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::function::FunctionBuilder;
 use crate::operand::{IntoOperand, OperandExpr};
@@ -58,6 +58,7 @@ pub(crate) struct Judged {
     /// What is written, and where in the template.
     pub(crate) writes: Vec<(String, Span)>,
     text: String,
+    parsed: Parsed,
     has_names: bool,
 }
 
@@ -108,19 +109,15 @@ impl Fragment<'_> {
 }
 
 /// The part of a module that is a fragment.
-struct Part<'m> {
-    module: &'m Module,
-    start: usize,
-    end: usize,
-}
+struct Part<'p>(&'p Parsed);
 
 impl Part<'_> {
     fn holds(&self, body: &Body, stmt: StmtId) -> bool {
-        (self.start..self.end).contains(&(body.source_span(stmt).start as usize))
+        self.0.holds(body.source_span(stmt).start)
     }
 
     fn has(&self, what: impl Fn(Statement) -> bool) -> bool {
-        let mut bodies = self.module.definitions().map(|(_, _, body)| body);
+        let mut bodies = self.0.module.definitions().map(|(_, _, body)| body);
         bodies.any(|body| {
             let mut all = body.statements();
             all.any(|(stmt, statement)| what(statement) && self.holds(body, stmt))
@@ -133,7 +130,7 @@ impl Part<'_> {
             let number = name.strip_prefix(of);
             number.is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
         };
-        let mut bodies = self.module.definitions().map(|(_, _, body)| body);
+        let mut bodies = self.0.module.definitions().map(|(_, _, body)| body);
         bodies.any(|body| {
             let is_here = |stmt: Option<StmtId>| stmt.is_some_and(|s| self.holds(body, s));
             let mut registers = body.reg_decls().iter().filter(|(_, r)| is_here(r.stmt));
@@ -142,7 +139,7 @@ impl Part<'_> {
                 .labels()
                 .iter()
                 .filter(|(_, l)| self.holds(body, l.stmt));
-            let text = |name| self.module.name(name);
+            let text = |name| self.0.module.name(name);
             registers.any(|(_, r)| match r.count {
                 Some(_) => member(text(r.name)),
                 None => text(r.name) == name,
@@ -156,7 +153,7 @@ impl Part<'_> {
     /// What the instructions do, and where they write; `called` says what a register is called.
     fn report(&self, called: impl Fn(&str) -> String) -> (AsmReport, Vec<(String, Span)>) {
         let (mut report, mut writes) = (AsmReport::default(), Vec::new());
-        let module = self.module;
+        let module = &self.0.module;
         let facts = ModuleFacts::new(module);
         for (id, _, body) in module.definitions() {
             let Some(function) = facts.function(id) else {
@@ -186,7 +183,7 @@ impl Part<'_> {
                 for place in f.writes().chain(f.conditional_writes()) {
                     let (name, span) = (register(place), body.source_span(stmt));
                     add(&mut report.writes, &name);
-                    let back = |at: u32| (at as usize).saturating_sub(self.start) as u32;
+                    let back = |at: u32| (at as usize).saturating_sub(self.0.start) as u32;
                     writes.push((name, Span::new(back(span.start), back(span.end))));
                 }
                 report.memory.extend(f.memory());
@@ -285,8 +282,9 @@ impl FunctionBuilder<'_> {
         self.body.mentions.clear();
         let mut texts: Vec<Substitute> = Vec::new();
         for (name, operand) in operands {
-            operand.write(&mut self.any_writer());
-            let text = self.body.text.get(mark..).unwrap_or_default().to_string();
+            operand.write(&mut self.writer(true));
+            let text = self.body.out.text.get(mark..).unwrap_or_default();
+            let text = text.to_string();
             self.reset(mark);
             texts.push(Substitute {
                 name: name.to_string(),
@@ -310,7 +308,7 @@ impl FunctionBuilder<'_> {
         if judged.has_names {
             self.open();
         }
-        self.add_lines(&judged.text);
+        self.add_lines(&judged.parsed, &judged.text);
         if judged.has_names {
             self.close()?;
         }
@@ -331,8 +329,8 @@ impl FunctionBuilder<'_> {
         let end = start + text.len();
         let module =
             check::errors(&whole, start, end).map_err(|found| fragment.error(found, filled))?;
-        let module = &module;
-        let part = Part { module, start, end };
+        let parsed = Parsed { module, start, end };
+        let part = Part(&parsed);
         if part.has(|s| matches!(s, Statement::Function(_))) {
             return Err(BuildError::new(
                 BuildErrorKind::Argument,
@@ -364,6 +362,7 @@ impl FunctionBuilder<'_> {
             report,
             writes,
             text,
+            parsed,
             has_names,
         })
     }

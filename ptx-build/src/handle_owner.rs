@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::{BuildError, BuildErrorKind};
 use crate::function::{Body, LabelInfo, Local, RegisterInfo};
@@ -123,4 +124,10 @@ impl HandleOwners {
         let message = format!("{what} is used in {place}, where it does not belong");
         BuildError::new(BuildErrorKind::Foreign, message, handle.help())
     }
+}
+
+/// Every function and every module has a number of its own, so that handles of others are told apart.
+pub(crate) fn next_owner() -> u32 {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

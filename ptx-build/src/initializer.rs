@@ -10,10 +10,11 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::function::Body;
 use crate::handle_owner::Handle;
 use crate::lexical;
-use crate::module::{Tables, later};
+use crate::module::Tables;
 use crate::number::Number;
 use crate::operand::{CodeLabel, Func, Variable};
-use crate::writer::{Dependency, early, hidden};
+use crate::refusal::{early, hidden, later};
+use crate::writer::Dependency;
 
 /// An initial value. Manual 5.4.4.
 #[derive(Clone, PartialEq, Debug)]

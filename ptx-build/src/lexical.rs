@@ -50,6 +50,11 @@ pub(crate) fn name(text: &str) -> Result<(), BuildError> {
     ))
 }
 
+/// Whether the members of a range with this name cannot be named.
+pub(crate) fn ends_with_digit(range: &str) -> bool {
+    range.ends_with(|c: char| c.is_ascii_digit())
+}
+
 /// Attributes, each a word with its dot, some with numbers behind it.
 pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
     for text in all {

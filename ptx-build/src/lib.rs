@@ -46,7 +46,9 @@ extern crate alloc;
 
 mod call;
 mod check;
+mod copy;
 mod declaration;
+mod draft;
 mod error;
 mod fragment;
 mod function;
@@ -61,6 +63,7 @@ mod number;
 mod operand;
 mod operand_count;
 mod rebuild;
+mod refusal;
 mod section;
 mod statement;
 mod template;

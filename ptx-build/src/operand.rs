@@ -9,7 +9,7 @@ use ptx_ir::{AddressForm, Selector};
 use ptx_isa::SpecialReg;
 
 use crate::operand_count::{AnyCount, Count};
-use crate::writer::Writer;
+use crate::writer::{Group, Writer};
 
 macro_rules! handles {
     ($($(#[doc = $doc:literal])* $name:ident)*) => {
@@ -275,15 +275,15 @@ impl OperandExpr {
         if depth > DEPTH {
             return w.too_deep();
         }
-        let list = |w: &mut Writer<'_>, parts: &[Self], code, open, close| {
-            w.open(code, open);
+        let list = |w: &mut Writer<'_>, parts: &[Self], group, open, close| {
+            let mark = w.open(open);
             for (i, part) in parts.iter().enumerate() {
                 if i > 0 {
                     w.push(", ");
                 }
                 part.put(w, depth + 1);
             }
-            w.close(close);
+            w.close(group, mark, close);
         };
         match self {
             Self::Reg(r) => w.register(*r),
@@ -304,33 +304,34 @@ impl OperandExpr {
                         AddressForm::Indexed => "[",
                         _ => "+",
                     });
-                    w.offset(|w| offset.put(w, depth + 1));
+                    offset.put(w, depth + 1);
                 }
-                w.close_address(*form);
+                w.close_address(*form, offset.is_some());
             }
-            Self::Bracket(parts) => list(w, parts, Writer::BRACKET, "[", "]"),
-            Self::Vector(parts) => list(w, parts, Writer::VECTOR, "{", "}"),
-            Self::List(parts) => list(w, parts, Writer::LIST, "(", ")"),
+            Self::Bracket(parts) => list(w, parts, Group::Bracket, "[", "]"),
+            Self::Vector(parts) => list(w, parts, Group::Vector, "{", "}"),
+            Self::List(parts) => list(w, parts, Group::List, "(", ")"),
             Self::Pair(p, q) => {
-                w.open(Writer::PAIR, "");
+                let mark = w.open("");
                 p.put(w, depth + 1);
                 w.push("|");
                 q.put(w, depth + 1);
+                w.close(Group::Pair, mark, "");
             }
-            Self::Not(o) => {
-                w.open(Writer::NOT, "!");
-                o.put(w, depth + 1);
-            }
-            Self::Neg(o) => {
-                w.open(Writer::NEG, "-");
-                o.put(w, depth + 1);
-            }
+            Self::Not(o) => o.signed(w, Group::Not, "!", depth),
+            Self::Neg(o) => o.signed(w, Group::Neg, "-", depth),
             Self::Lane(o, selector) => {
                 o.put(w, depth + 1);
                 w.lane(*selector);
             }
             Self::Sink => w.sink(),
         }
+    }
+
+    fn signed(&self, w: &mut Writer<'_>, group: Group, sign: &str, depth: usize) {
+        let mark = w.open(sign);
+        self.put(w, depth + 1);
+        w.close(group, mark, "");
     }
 }
 
@@ -388,22 +389,22 @@ impl IntoOperand for AddressExpr {
         }
         if let Some(offset) = self.offset {
             w.push("+");
-            w.offset(|w| w.integer(offset));
+            w.integer(offset);
         }
-        w.close_address(self.form);
+        w.close_address(self.form, self.offset.is_some());
     }
 }
 
 impl<T: IntoOperand, const N: usize> IntoOperand for [T; N] {
     fn write(self, w: &mut Writer<'_>) {
-        w.open(Writer::VECTOR, "{");
+        let mark = w.open("{");
         for (i, part) in self.into_iter().enumerate() {
             if i > 0 {
                 w.push(", ");
             }
             part.write(w);
         }
-        w.close("}");
+        w.close(Group::Vector, mark, "}");
     }
 }
 

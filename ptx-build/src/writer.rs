@@ -1,17 +1,21 @@
-//! Writes the operands of one statement: their text, and the key of what they are.
+//! Writes the operands of one statement: their text and their records.
 
-use alloc::format;
 use alloc::string::{String, ToString};
 use core::fmt::Write as _;
 
-use ptx_ir::{AddressForm, Code, Selector};
+use ptx_ir::constant::read_expression;
+use ptx_ir::raw::{RawBody, RawModule};
+use ptx_ir::{
+    Address, AddressForm, Immediate, Limits, Module, NameId, Operand, OperandPool, Selector,
+};
 use ptx_isa::SpecialReg;
 
 use crate::error::{BuildError, BuildErrorKind};
 use crate::function::Body;
 use crate::handle_owner::Handle;
-use crate::module::{DeclState, Tables, discarded, later};
+use crate::module::{DeclState, Tables};
 use crate::operand::{CodeLabel, Func, Reg, Variable};
+use crate::refusal::{discarded, early, hidden, later};
 
 /// Something declared that a statement mentions.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -28,55 +32,10 @@ pub(crate) enum Dependency {
 pub struct Writer<'w> {
     pub(crate) body: &'w mut Body,
     pub(crate) tables: &'w Tables,
-    /// Whether the values of constants decide.
-    pub(crate) values: bool,
+    pub(crate) module: &'w mut Module,
+    /// Whether the instruction takes lists in parentheses.
+    pub(crate) takes_lists: bool,
     pub(crate) count: u32,
-    pub(crate) in_offset: bool,
-}
-
-/// What stands outside of its scope, or behind another one of its name.
-#[cold]
-pub(crate) fn hidden(noun: &str, name: &str) -> BuildError {
-    BuildError::new(
-        BuildErrorKind::Foreign,
-        format!(
-            "the {noun} `{name}` is not visible here: its scope is closed, or its name means something else"
-        ),
-        "make it before the scope is opened, and give what is inside another name",
-    )
-    .code_is(Code::LabelOutOfScope)
-}
-
-/// A label that is mentioned before it is placed, while the module has its name.
-#[cold]
-pub(crate) fn early(label: &str) -> BuildError {
-    BuildError::new(
-        BuildErrorKind::Duplicate,
-        format!("the module has a `{label}` too, which the name means before the label is placed"),
-        "give the label another name, or none: `label`",
-    )
-}
-
-/// The bytes of a key.
-mod code {
-    pub(super) const REGISTER: u8 = 1;
-    pub(super) const INTEGER: u8 = 2;
-    pub(super) const VALUE: u8 = 3;
-    pub(super) const SINGLE: u8 = 4;
-    pub(super) const DOUBLE: u8 = 5;
-    pub(super) const SPECIAL: u8 = 6;
-    pub(super) const GLOBAL: u8 = 7;
-    pub(super) const FUNCTION: u8 = 8;
-    pub(super) const LABEL: u8 = 9;
-    pub(super) const TABLE: u8 = 10;
-    pub(super) const LOCAL: u8 = 11;
-    pub(super) const ADDRESS: u8 = 12;
-    pub(super) const OFFSET: u8 = 13;
-    pub(super) const END: u8 = 15;
-    pub(super) const LANE: u8 = 21;
-    pub(super) const SINK: u8 = 22;
-    pub(super) const CONSTANT: u8 = 23;
-    pub(super) const NEXT: u8 = 24;
 }
 
 /// Writes a number, without what formatting costs.
@@ -98,37 +57,41 @@ pub(crate) fn push_digits(text: &mut String, mut value: u64) {
 }
 
 impl Writer<'_> {
-    pub(crate) const VECTOR: u8 = 14;
-    pub(crate) const BRACKET: u8 = 16;
-    pub(crate) const LIST: u8 = 17;
-    pub(crate) const PAIR: u8 = 18;
-    pub(crate) const NOT: u8 = 19;
-    pub(crate) const NEG: u8 = 20;
-
     /// Begins the next operand.
     #[inline]
     pub(crate) fn next(&mut self) {
         self.push(if self.count == 0 { " " } else { ", " });
         self.count += 1;
-        self.key(code::NEXT);
     }
 
     #[inline]
     pub(crate) fn push(&mut self, text: &str) {
-        self.body.text.push_str(text);
+        self.body.out.text.push_str(text);
     }
 
+    /// Adds an operand of the statement, or of the group that is open.
     #[inline]
-    fn key(&mut self, byte: u8) {
-        self.body.key.push(byte);
+    fn operand(&mut self, operand: Operand) {
+        self.body.operands.push(operand);
     }
 
-    fn key_bytes(&mut self, bytes: &[u8]) {
-        self.body.key.extend_from_slice(bytes);
+    fn pool(&mut self) -> &mut OperandPool {
+        self.body.records.pool_mut()
+    }
+
+    /// The operand that was added last.
+    fn take(&mut self) -> Operand {
+        self.body.operands.pop().unwrap_or(Operand::Absent)
     }
 
     fn fail(&mut self, error: BuildError) {
         self.body.error.get_or_insert(error);
+        self.operand(Operand::Absent);
+    }
+
+    /// Notes that the statement has a form that only the parser can judge.
+    pub(crate) fn irregular(&mut self) {
+        self.body.is_irregular = true;
     }
 
     #[cold]
@@ -151,6 +114,8 @@ impl Writer<'_> {
         ));
     }
 
+    // --- names ---
+
     #[inline]
     pub(crate) fn register(&mut self, reg: Reg) {
         let known = self.body.registers.get(reg.index as usize);
@@ -161,12 +126,10 @@ impl Writer<'_> {
             let name = self.body.register_name(info).to_string();
             return self.hidden("register", &name);
         }
-        let (start, end) = (info.start as usize, info.end as usize);
-        let bytes = [code::REGISTER, info.ty.index() as u8, info.vector];
-        self.body
-            .text
-            .push_str(self.body.register_names.get(start..end).unwrap_or_default());
-        self.body.key.extend_from_slice(&bytes);
+        let name = info.name(&self.body.register_names).unwrap_or_default();
+        self.body.out.text.push_str(name);
+        let operand = Operand::Reg(info.id);
+        self.operand(operand);
         self.body.mentions.push(Dependency::Reg(reg.index));
     }
 
@@ -176,69 +139,11 @@ impl Writer<'_> {
             return self.hidden("special register", name);
         }
         self.push(register.text());
-        self.key(code::SPECIAL);
-        self.key_bytes(&(register.index() as u16).to_le_bytes());
-    }
-
-    #[inline]
-    pub(crate) fn integer(&mut self, value: i64) {
-        if value < 0 {
-            self.push("-");
-        }
-        self.digits(value.unsigned_abs());
-        self.value(value as u64);
-    }
-
-    pub(crate) fn unsigned(&mut self, value: u64) {
-        self.digits(value);
-        self.value(value);
-    }
-
-    #[inline]
-    fn value(&mut self, value: u64) {
-        if self.in_offset {
-            self.key(code::OFFSET);
-        } else if self.values {
-            self.key(code::VALUE);
-            self.key_bytes(&value.to_le_bytes());
-        } else {
-            self.key(code::INTEGER);
-        }
-    }
-
-    #[inline]
-    fn digits(&mut self, value: u64) {
-        push_digits(&mut self.body.text, value);
-    }
-
-    pub(crate) fn single(&mut self, value: f32) {
-        let _ = write!(self.body.text, "0f{:08X}", value.to_bits());
-        self.key(code::SINGLE);
-        if self.values {
-            self.key_bytes(&value.to_bits().to_le_bytes());
-        }
-    }
-
-    pub(crate) fn double(&mut self, value: f64) {
-        let _ = write!(self.body.text, "0d{:016X}", value.to_bits());
-        self.key(code::DOUBLE);
-        if self.values {
-            self.key_bytes(&value.to_bits().to_le_bytes());
-        }
-    }
-
-    pub(crate) fn constant(&mut self, text: &str) {
-        if !crate::lexical::is_constant(text) {
-            return self.fail(crate::lexical::no_constant(text));
-        }
-        self.push(text);
-        self.key(code::CONSTANT);
-        self.key_bytes(&(text.len() as u32).to_le_bytes());
-        self.key_bytes(text.as_bytes());
+        self.operand(Operand::Special(register));
     }
 
     pub(crate) fn variable(&mut self, var: Variable) {
-        let (code, class) = if var.owner == self.body.owner {
+        let operand = if var.owner == self.body.owner {
             let Some(info) = self.body.locals.get(var.index as usize) else {
                 return self.foreign(Handle::Var(var));
             };
@@ -246,9 +151,9 @@ impl Writer<'_> {
                 let name = info.name.clone();
                 return self.hidden("variable", &name);
             }
-            self.body.text.push_str(&info.name);
+            self.body.out.text.push_str(&info.name);
             self.body.mentions.push(Dependency::Local(var.index));
-            (code::LOCAL, info.class)
+            Operand::Var(info.id)
         } else if var.owner == self.tables.owner {
             let Some(info) = self.tables.globals.get(var.index as usize) else {
                 return self.foreign(Handle::Var(var));
@@ -256,14 +161,13 @@ impl Writer<'_> {
             if self.body.means(&info.name) {
                 return self.hidden("variable", &info.name);
             }
-            self.body.text.push_str(&info.name);
+            self.body.out.text.push_str(&info.name);
             self.body.mentions.push(Dependency::Global(var.index));
-            (code::GLOBAL, info.class)
+            Operand::Symbol(info.symbol)
         } else {
             return self.foreign(Handle::Var(var));
         };
-        self.key(code);
-        self.key_bytes(&class.to_le_bytes());
+        self.operand(operand);
     }
 
     pub(crate) fn function(&mut self, func: Func) {
@@ -281,11 +185,9 @@ impl Writer<'_> {
         if self.body.shadows(&info.name, func.index) {
             return self.hidden("function", &info.name);
         }
-        self.body.text.push_str(&info.name);
+        self.body.out.text.push_str(&info.name);
         self.body.mentions.push(Dependency::Func(func.index));
-        self.body.key.push(code::FUNCTION);
-        // Whether a call fits follows from the function itself.
-        self.body.key.extend_from_slice(&func.index.to_le_bytes());
+        self.body.operands.push(Operand::Symbol(info.symbol));
     }
 
     pub(crate) fn label(&mut self, label: CodeLabel) {
@@ -301,68 +203,229 @@ impl Writer<'_> {
             let error = early(&info.name);
             return self.fail(error);
         }
-        let is_table = info.table.is_some();
-        self.body.text.push_str(&info.name);
+        self.body.out.text.push_str(&info.name);
+        let operand = Operand::Label(info.id);
+        self.operand(operand);
         self.body.wait(label.index);
         self.body.mentions.push(Dependency::Label(label.index));
-        if is_table {
-            self.body.key.push(code::TABLE);
-            self.body.key.extend_from_slice(&label.owner.to_le_bytes());
-            self.body.key.extend_from_slice(&label.index.to_le_bytes());
-        } else {
-            self.body.key.push(code::LABEL);
+    }
+
+    // --- constants ---
+
+    #[inline]
+    pub(crate) fn integer(&mut self, value: i64) {
+        let start = self.body.out.text.len();
+        if value < 0 {
+            self.push("-");
+        }
+        push_digits(&mut self.body.out.text, value.unsigned_abs());
+        self.number(value.unsigned_abs(), value as i32, start);
+    }
+
+    pub(crate) fn unsigned(&mut self, value: u64) {
+        let start = self.body.out.text.len();
+        push_digits(&mut self.body.out.text, value);
+        self.number(value, value as i32, start);
+    }
+
+    /// A decimal number, whose text begins at `start`.
+    #[inline]
+    fn number(&mut self, magnitude: u64, small: i32, start: usize) {
+        match magnitude {
+            0..1_000_000_000 => self.operand(Operand::Small(small)),
+            _ => self.immediate(start),
         }
     }
 
+    /// A constant whose text begins at `start`.
+    fn immediate(&mut self, start: usize) {
+        let text = self.body.out.text.get(start..).unwrap_or_default();
+        let operand = constant(text, self.module, self.body.records.pool_mut());
+        match operand {
+            Some(operand) => self.operand(operand),
+            None => {
+                self.irregular();
+                self.operand(Operand::Absent);
+            }
+        }
+    }
+
+    pub(crate) fn single(&mut self, value: f32) {
+        let start = self.body.out.text.len();
+        let _ = write!(self.body.out.text, "0f{:08X}", value.to_bits());
+        self.immediate(start);
+    }
+
+    pub(crate) fn double(&mut self, value: f64) {
+        let start = self.body.out.text.len();
+        let _ = write!(self.body.out.text, "0d{:016X}", value.to_bits());
+        self.immediate(start);
+    }
+
+    pub(crate) fn constant(&mut self, text: &str) {
+        if !crate::lexical::is_constant(text) {
+            return self.fail(crate::lexical::no_constant(text));
+        }
+        let start = self.body.out.text.len();
+        self.push(text);
+        let literal = |b: u8| b.is_ascii_alphanumeric() || b == b'.';
+        let digits = text.strip_prefix('-').unwrap_or(text);
+        self.body.is_irregular |= !digits.bytes().all(literal);
+        self.immediate(start);
+    }
+
+    pub(crate) fn sink(&mut self) {
+        self.push("_");
+        // `_` has no value: only a result, or a part of one, can be dropped.
+        self.body.is_irregular |= self.count > 1 && self.body.groups == 0;
+        self.operand(Operand::Sink);
+    }
+
+    // --- groups ---
+
+    /// Begins what encloses operands; gives where they begin.
+    #[inline]
+    pub(crate) fn open(&mut self, text: &str) -> usize {
+        self.push(text);
+        self.body.groups += 1;
+        self.body.operands.len()
+    }
+
+    /// Ends a group of operands that begin at `mark`.
+    pub(crate) fn close(&mut self, group: Group, mark: usize, text: &str) {
+        self.push(text);
+        self.body.groups -= 1;
+        let body = &mut *self.body;
+        let parts = body.operands.get(mark..).unwrap_or_default();
+        let (fits, is_first) = (group.takes(parts), self.count == 1 && body.groups == 0);
+        let pool = body.records.pool_mut();
+        let operand = match group {
+            Group::Vector => Operand::Vector(pool.add_list(parts)),
+            Group::List => Operand::List(pool.add_list(parts)),
+            Group::Bracket => Operand::Bracket(pool.add_list(parts)),
+            Group::Pair => Operand::Pair(pool.extend(parts).at(0)),
+            Group::Not => Operand::Not(pool.extend(parts).at(0)),
+            Group::Neg => Operand::Neg(pool.extend(parts).at(0)),
+        };
+        body.operands.truncate(mark);
+        body.operands.push(operand);
+        let is_placed = match group {
+            Group::List => self.takes_lists && self.body.groups == 0,
+            Group::Pair => is_first,
+            Group::Vector => true,
+            _ => self.body.groups == 0 || group != Group::Bracket,
+        };
+        self.body.is_irregular |= !(fits && is_placed);
+    }
+
+    pub(crate) fn lane(&mut self, selector: Selector) {
+        let _ = write!(self.body.out.text, ".{selector}");
+        let base = self.take();
+        self.body.is_irregular |= !is_name(base);
+        let at = self.pool().extend(&[base]).at(0);
+        self.operand(Operand::Lane(selector, at));
+    }
+
+    // --- addresses ---
+
     #[inline]
     pub(crate) fn open_address(&mut self, form: AddressForm) {
-        self.key(code::ADDRESS);
-        self.key(match form {
-            AddressForm::Bracketed => 0,
-            AddressForm::Unified => 1,
-            AddressForm::Bare => 2,
-            _ => 3,
-        });
         if matches!(form, AddressForm::Bracketed | AddressForm::Unified) {
             self.push("[");
         }
     }
 
+    /// Ends an address, of which the base and, perhaps, an offset were added.
     #[inline]
-    pub(crate) fn offset(&mut self, write: impl FnOnce(&mut Self)) {
-        let outer = core::mem::replace(&mut self.in_offset, true);
-        write(self);
-        self.in_offset = outer;
-    }
-
-    #[inline]
-    pub(crate) fn close_address(&mut self, form: AddressForm) {
+    pub(crate) fn close_address(&mut self, form: AddressForm, has_offset: bool) {
         match form {
             AddressForm::Bare => {}
             AddressForm::Unified => self.push("].unified"),
             _ => self.push("]"),
         }
-        self.key(code::END);
+        let offset = match has_offset {
+            true => self.take(),
+            false => Operand::Absent,
+        };
+        let base = self.take();
+        let in_brackets = matches!(form, AddressForm::Bracketed | AddressForm::Unified);
+        let is_base = is_name(base) || in_brackets && is_number(base) && !has_offset;
+        let is_offset = match form {
+            AddressForm::Indexed => is_number(offset) || matches!(offset, Operand::Reg(_)),
+            AddressForm::Bare => is_number(offset),
+            _ => is_number(offset) || !has_offset,
+        };
+        self.body.is_irregular |= !(is_base && is_offset) || self.body.groups > 0;
+        let address = Address { base, offset, form };
+        let address = self.pool().add_address(address);
+        self.operand(Operand::Address(address));
     }
+}
 
-    pub(crate) fn open(&mut self, code: u8, text: &str) {
-        self.key(code);
-        self.push(text);
-    }
+/// What encloses operands.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Group {
+    Bracket,
+    Vector,
+    List,
+    Pair,
+    Not,
+    Neg,
+}
 
-    pub(crate) fn close(&mut self, text: &str) {
-        self.push(text);
-        self.key(code::END);
+impl Group {
+    /// Whether the parser reads such operands as parts of this group.
+    fn takes(self, parts: &[Operand]) -> bool {
+        let is_element = |o: &Operand| is_name(*o) || is_number(*o) || *o == Operand::Sink;
+        match self {
+            Self::Vector => !parts.is_empty() && parts.iter().all(is_element),
+            Self::List => parts.iter().all(is_element),
+            Self::Bracket => {
+                let fits =
+                    |o: &Operand| is_name(*o) || is_number(*o) || matches!(o, Operand::Vector(_));
+                parts.len() > 1 && parts.iter().all(fits)
+            }
+            Self::Pair => match parts {
+                [first, second] => {
+                    let is_part = |o| is_name(o) || o == Operand::Sink;
+                    (is_part(*first) || matches!(first, Operand::Vector(_))) && is_part(*second)
+                }
+                _ => false,
+            },
+            Self::Not | Self::Neg => matches!(parts, [one] if is_name(*one)),
+        }
     }
+}
 
-    pub(crate) fn lane(&mut self, selector: Selector) {
-        let _ = write!(self.body.text, ".{selector}");
-        self.key(code::LANE);
-        self.key_bytes(&selector.bits().to_le_bytes());
-    }
+const fn is_name(operand: Operand) -> bool {
+    matches!(
+        operand,
+        Operand::Reg(_)
+            | Operand::Var(_)
+            | Operand::Symbol(_)
+            | Operand::Label(_)
+            | Operand::Special(_)
+    )
+}
 
-    pub(crate) fn sink(&mut self) {
-        self.push("_");
-        self.key(code::SINK);
+const fn is_number(operand: Operand) -> bool {
+    matches!(operand, Operand::Small(_) | Operand::Imm(_))
+}
+
+/// The operand of a constant whose tokens are next to each other.
+pub(crate) fn constant(text: &str, module: &mut Module, pool: &mut OperandPool) -> Option<Operand> {
+    let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
+    let value = read
+        .value
+        .ok()
+        .filter(|_| !read.spaced && read.end == text.len())?;
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = digits.len() < 10
+        && digits.bytes().all(|b| b.is_ascii_digit())
+        && (!digits.starts_with('0') || text == "0");
+    if let Some(small) = value.as_int().filter(|_| is_plain) {
+        return Some(Operand::Small(small as i32));
     }
+    let text = NameId::new(module.names_mut().intern(text.as_bytes()).0);
+    Some(Operand::Imm(pool.add_immediate(Immediate { text, value })))
 }

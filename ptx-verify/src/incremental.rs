@@ -251,6 +251,13 @@ impl Checked {
     }
 }
 
+/// The diagnostics of [`of_module`], in the order of the source.
+pub(crate) fn of_items(module: &Module) -> Vec<Diagnostic> {
+    let mut found = of_module(module, Environment::of(module));
+    found.sort_by_key(|d| d.span.start);
+    found
+}
+
 /// The diagnostics of the rules that look at more than one function.
 fn of_module(module: &Module, environment: Environment) -> Vec<Diagnostic> {
     let mut context = Context::new(module, environment);

@@ -1,7 +1,7 @@
 //! Whether an instruction is legal: asks the table once for each mnemonic and shape of operands.
 
 use alloc::vec::Vec;
-use ptx_ir::query::{NameTypes, Queries};
+use ptx_ir::query::{Environment, NameTypes, Queries};
 use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, Span, StmtId};
 use ptx_isa::{
     Deprecation, FormMatch, InstQuery, Modifier, NoForm, OperandShape, OperandViolation, Role,
@@ -38,13 +38,30 @@ impl Traits {
     }
 }
 
+/// What the table says about an instruction.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+enum Verdict {
+    /// Legal, with nothing to report.
+    Clean,
+    /// Legal, with warnings.
+    Deprecated,
+    Illegal,
+}
+
+fn verdict(environment: Environment, query: &InstQuery<'_>) -> Verdict {
+    match environment.select(query) {
+        Ok(form) if environment.is_clean(&form) => Verdict::Clean,
+        Ok(form) if form.problems.is_empty() => Verdict::Deprecated,
+        _ => Verdict::Illegal,
+    }
+}
+
 /// Checks the instructions of a module.
 #[derive(Clone, Debug)]
 pub(crate) struct Instructions {
     traits: Vec<Traits>,
-    /// Whether an instruction is legal with nothing to report.
-    queries: Queries<bool>,
-    parameters: Parameters,
+    queries: Queries<Verdict>,
+    pub(crate) parameters: Parameters,
 }
 
 impl Instructions {
@@ -67,6 +84,42 @@ impl Instructions {
     /// Takes note of changed declarations of the module.
     pub(crate) fn update_symbols(&mut self, module: &Module) {
         self.queries.update_symbols(module);
+    }
+
+    /// What the names of the module and of the entered body denote.
+    pub(crate) fn names_mut(&mut self) -> &mut NameTypes {
+        self.queries.names_mut()
+    }
+
+    /// Whether an instruction of the entered body is certainly legal, perhaps with warnings.
+    #[inline]
+    pub(crate) fn is_legal(
+        &mut self,
+        module: &Module,
+        environment: Environment,
+        body: &Body,
+        id: InstId,
+    ) -> bool {
+        let Some(inst) = body.inst(id) else {
+            return false;
+        };
+        if let Some(guard) = inst.guard() {
+            match body.pool().get(guard.predicate) {
+                Operand::Reg(register) if self.queries.names().may_guard(register) => {}
+                _ => return false,
+            }
+        }
+        let operands = body.operands(id);
+        let legal = self
+            .queries
+            .answer(module, body, inst.sig, operands, |query| {
+                verdict(environment, query)
+            });
+        let traits = self.traits.get(inst.sig.as_u32() as usize);
+        let traits = traits.copied().unwrap_or_default();
+        matches!(legal, Some(Verdict::Clean | Verdict::Deprecated))
+            && !traits.calls
+            && !self.parameters.matters(inst, traits.effects)
     }
 
     /// Enters a body.
@@ -93,7 +146,7 @@ impl Instructions {
         let legal = self
             .queries
             .answer(module, body, inst.sig, operands, |query| {
-                environment.select_clean(query).is_some()
+                verdict(environment, query)
             });
         let Some(legal) = legal else { return };
         let index = inst.sig.as_u32() as usize;
@@ -105,7 +158,7 @@ impl Instructions {
             self.parameters
                 .check(context, body, stmt, inst, operands, traits.effects);
         }
-        if !legal {
+        if legal != Verdict::Clean {
             self.report(context, body.source_span(stmt), inst.sig);
         }
     }

@@ -53,6 +53,7 @@ mod redeclaration;
 mod render;
 mod requires;
 mod retarget;
+mod statement_checker;
 mod unresolved;
 mod unused;
 mod uses;
@@ -65,10 +66,18 @@ pub use incremental::{Changes, Checked, Proof};
 pub use options::Options;
 pub use requires::{Reason, Requirements, requires};
 pub use retarget::retarget;
+pub use statement_checker::{Direction, StatementChecker};
 pub use unused::unused;
 
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Module};
+
+/// What is wrong with the items of a module, without the statements of its functions: [`StatementChecker`] checks those one
+/// by one. In the order of the source.
+#[must_use]
+pub fn verify_items(module: &Module) -> Vec<Diagnostic> {
+    incremental::of_items(module)
+}
 
 /// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. Statements that the
 /// parser reported are skipped. Linear in the module.

@@ -2,7 +2,9 @@
 //! under a guard. Manual 7.1, 9.7.9.8, 9.7.9.11.
 
 use alloc::vec::Vec;
-use ptx_ir::{Binding, Body, EntityId, FuncId, FunctionKind, Inst, Module, Operand, StmtId, Var};
+use ptx_ir::{
+    Binding, Body, EntityId, FuncId, FunctionKind, Inst, Module, Operand, StmtId, Var, VarId,
+};
 use ptx_isa::{Access, Form, StateSpace};
 
 use crate::context::Context;
@@ -10,9 +12,11 @@ use crate::location::{Location, Part};
 use crate::problem::call::CallProblem;
 
 /// What a parameter is to its function.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-enum Direction {
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Direction {
+    /// A parameter, which the function reads.
     Input,
+    /// A result, which the function writes.
     Output,
 }
 
@@ -59,12 +63,26 @@ impl Parameters {
             for param in range.of(module.params()) {
                 if let Binding::Var(var) = param.binding {
                     self.directions.resize(body.vars().len(), None);
-                    if let Some(entry) = self.directions.get_mut(var.index()) {
-                        *entry = Some(direction);
-                    }
+                    self.declare(var, direction);
                 }
             }
         }
+    }
+
+    /// Adds a parameter or a result of a function that is not a kernel.
+    pub(crate) fn declare(&mut self, var: VarId, direction: Direction) {
+        if self.directions.len() <= var.index() {
+            self.directions.resize(var.index() + 1, None);
+        }
+        if let Some(entry) = self.directions.get_mut(var.index()) {
+            *entry = Some(direction);
+        }
+    }
+
+    /// Whether there are rules about an instruction with these effects.
+    #[inline]
+    pub(crate) fn matters(&self, inst: &Inst, effects: Effects) -> bool {
+        (!self.directions.is_empty() || inst.guard().is_some()) && (effects.reads || effects.writes)
     }
 
     /// Reports a result that is read, a parameter that is written, and a parameter of a call under a guard.
@@ -78,10 +96,10 @@ impl Parameters {
         operands: &[Operand],
         effects: Effects,
     ) {
-        let guarded = inst.guard().is_some();
-        if self.directions.is_empty() && !guarded || !(effects.reads || effects.writes) {
+        if !self.matters(inst, effects) {
             return;
         }
+        let guarded = inst.guard().is_some();
         for (nth, &operand) in (0..).zip(operands) {
             let Operand::Address(id) = operand else {
                 continue;

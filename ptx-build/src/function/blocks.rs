@@ -1,33 +1,33 @@
 //! Blocks, whose statements can be added in any order.
 
-use alloc::borrow::Cow;
 use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
+use ptx_ir::StmtSpan;
+
 use super::FunctionBuilder;
-use super::body::Body;
+use super::body::{Body, Chunk};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::Handle;
 use crate::operand::CodeLabel;
 
-/// A block and its statements. Those of the current block are in [`Body::text`] instead.
+/// A block and its statements. Those of the current block are in [`Body::out`] instead.
 #[derive(Debug)]
 struct Block {
     label: u32,
-    text: String,
+    chunk: Chunk,
 }
 
 /// The blocks of a function, in the order of the finished text.
 #[derive(Default, Debug)]
 pub(crate) struct Blocks {
     /// The statements before the first label; empty while the entry is the current block.
-    entry: String,
+    entry: Chunk,
     /// How much of the entry there was when the first block was created.
     entry_start: usize,
     /// Declarations made since then: they precede all uses.
-    declarations: String,
+    declarations: Chunk,
     blocks: Vec<Block>,
     /// The current block; `None` for the entry.
     current: Option<usize>,
@@ -48,40 +48,65 @@ impl Body {
             return;
         }
         for side in [self.blocks.current, block] {
-            let text = match side {
+            let chunk = match side {
                 None => Some(&mut self.blocks.entry),
-                Some(i) => self.blocks.blocks.get_mut(i).map(|b| &mut b.text),
+                Some(i) => self.blocks.blocks.get_mut(i).map(|b| &mut b.chunk),
             };
-            if let Some(text) = text {
-                mem::swap(text, &mut self.text);
+            if let Some(chunk) = chunk {
+                mem::swap(chunk, &mut self.out);
             }
         }
         self.blocks.current = block;
-        self.committed = self.text.len();
+        self.committed = self.out.text.len();
     }
 
     /// Exchanges the text of the current block and that of the declarations before all blocks.
     fn swap_declarations(&mut self) {
-        mem::swap(&mut self.blocks.declarations, &mut self.text);
-        self.committed = self.text.len();
+        mem::swap(&mut self.blocks.declarations, &mut self.out);
+        self.committed = self.out.text.len();
     }
 
     /// The statements of all blocks in order.
-    pub(crate) fn layout(&self) -> Cow<'_, str> {
+    pub(super) fn layout(&mut self) -> Chunk {
+        self.select(None);
+        let mut all = mem::take(&mut self.out);
         if self.blocks.is_empty() {
-            return Cow::Borrowed(&self.text);
+            return all;
         }
-        let text_of = |block: Option<usize>, own: &'_ String| match block == self.blocks.current {
-            true => self.text.clone(),
-            false => own.clone(),
-        };
-        let entry = text_of(None, &self.blocks.entry);
-        let (first, rest) = entry.split_at(self.blocks.entry_start);
-        let mut all = format!("{first}{}{rest}", self.blocks.declarations);
-        for (i, block) in self.blocks.blocks.iter().enumerate() {
-            all.push_str(&text_of(Some(i), &block.text));
+        let rest = all.split_off(self.blocks.entry_start);
+        all.append(&self.blocks.declarations);
+        all.append(&rest);
+        for block in &self.blocks.blocks {
+            all.append(&block.chunk);
         }
-        Cow::Owned(all)
+        all
+    }
+}
+
+impl Chunk {
+    /// Adds what is to follow.
+    pub(super) fn append(&mut self, next: &Self) {
+        let shift = self.text.len() as u32;
+        self.text.push_str(&next.text);
+        let moved = |s: &StmtSpan| StmtSpan::new(s.span().shifted(shift), s.has_comments());
+        let next = next.order.iter().map(|(id, span)| (*id, moved(span)));
+        self.order.extend(next);
+    }
+
+    /// Cuts off what begins at or after a place.
+    fn split_off(&mut self, at: usize) -> Self {
+        let text = self.text.split_off(at);
+        let first = (self.order).partition_point(|(_, s)| (s.span().start as usize) < at);
+        let mut order = self.order.split_off(first);
+        for (_, s) in &mut order {
+            let span = s.span();
+            let at = at as u32;
+            *s = StmtSpan::new(
+                ptx_ir::Span::new(span.start - at, span.end - at),
+                s.has_comments(),
+            );
+        }
+        Self { text, order }
     }
 }
 
@@ -118,11 +143,11 @@ impl FunctionBuilder<'_> {
         self.body.abandon();
         let label = self.label();
         if self.body.blocks.is_empty() {
-            self.body.blocks.entry_start = self.body.text.len();
+            self.body.blocks.entry_start = self.body.out.text.len();
         }
         self.body.blocks.blocks.push(Block {
             label: label.index,
-            text: String::new(),
+            chunk: Chunk::default(),
         });
         label
     }

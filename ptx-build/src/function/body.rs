@@ -2,21 +2,31 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::FunctionKind;
-use ptx_isa::ScalarType;
+use ptx_ir::raw::{RawBody, push_statement};
+use ptx_ir::{
+    Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
+    LabelId, Module, NameId, Operand, OperandRange, RegDecl, RegDeclId, RegId, Register, ScopeId,
+    Span, Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl, VarId,
+};
+use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use super::blocks::Blocks;
 use super::parameters::Parameter;
+use crate::copy::UNPLACED;
+use crate::draft::Order;
 use crate::error::{BuildError, BuildErrorKind};
-use crate::module::{DeclState, next_owner};
+use crate::handle_owner::next_owner;
+use crate::lexical::ends_with_digit;
+use crate::module::DeclState;
 use crate::operand::Reg;
-use crate::writer::Dependency;
+use crate::writer::{Dependency, constant};
 
 #[derive(Debug)]
 pub(crate) struct RegisterInfo {
+    pub(crate) id: RegId,
     /// Where its name stands.
     pub(crate) start: u32,
     pub(crate) end: u32,
@@ -37,9 +47,9 @@ impl RegisterInfo {
 
 #[derive(Debug)]
 pub(crate) struct Local {
+    pub(crate) id: VarId,
     pub(crate) name: String,
     pub(crate) text: String,
-    pub(crate) class: u32,
     pub(crate) visible: bool,
     pub(crate) is_parameter: bool,
 }
@@ -53,6 +63,7 @@ pub(crate) struct Table {
 
 #[derive(Debug)]
 pub(crate) struct LabelInfo {
+    pub(crate) id: LabelId,
     pub(crate) name: String,
     /// Whether the scope that has its name is open.
     pub(crate) visible: bool,
@@ -81,6 +92,7 @@ pub(crate) enum Meaning {
 #[derive(Debug)]
 pub(crate) struct RangeInfo {
     pub(super) name: String,
+    pub(super) decl: RegDeclId,
     /// `None` for a plain name.
     pub(super) count: Option<u64>,
     pub(super) ty: ScalarType,
@@ -99,11 +111,6 @@ fn number_behind<'n>(range: &str, member: &'n str) -> Option<&'n str> {
     (digits && !ends_with_digit(range)).then_some(number)
 }
 
-/// Whether the members of a range with this name cannot be named.
-pub(crate) fn ends_with_digit(range: &str) -> bool {
-    range.ends_with(|c: char| c.is_ascii_digit())
-}
-
 impl RangeInfo {
     /// Whether a name is that of a member.
     pub(super) fn holds(&self, name: &str) -> bool {
@@ -113,6 +120,9 @@ impl RangeInfo {
         }
     }
 }
+
+/// The deepest indentation, which is that of the canonical style.
+pub(super) const MOST_TABS: usize = 32;
 
 /// A scope that is open.
 #[derive(Default, Debug)]
@@ -125,6 +135,7 @@ pub(crate) struct Scope {
 /// The fresh registers of one type.
 #[derive(Debug)]
 pub(super) struct Fresh {
+    pub(super) decl: RegDeclId,
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
     pub(super) count: u32,
@@ -139,6 +150,24 @@ impl Fresh {
     }
 }
 
+/// Text and the statements in it.
+#[derive(Default, Debug)]
+pub(crate) struct Chunk {
+    pub(crate) text: String,
+    /// The statements, with their places in the text.
+    pub(crate) order: Order,
+}
+
+impl Chunk {
+    /// Takes back what begins at or after a place.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.text.truncate(len);
+        while (self.order.last()).is_some_and(|(_, s)| s.span().start as usize >= len) {
+            self.order.pop();
+        }
+    }
+}
+
 /// The function as far as it is made.
 #[derive(Debug)]
 pub(crate) struct Body {
@@ -146,7 +175,12 @@ pub(crate) struct Body {
     pub(crate) function: u32,
     pub(crate) kind: FunctionKind,
     pub(crate) name: String,
-    pub(crate) text: String,
+    /// The function in the module.
+    pub(crate) record: FuncId,
+    /// The statements and what they mention, numbered as they are made.
+    pub(crate) records: ptx_ir::Body,
+    /// The text of the current block.
+    pub(crate) out: Chunk,
     pub(crate) registers: Vec<RegisterInfo>,
     pub(crate) register_names: String,
     pub(crate) locals: Vec<Local>,
@@ -175,7 +209,14 @@ pub(crate) struct Body {
     pub(super) mnemonic: usize,
     pub(super) is_open: bool,
     pub(super) guard: Option<(Reg, bool)>,
-    pub(crate) key: Vec<u8>,
+    /// Of the statement being made, whose predicate is then its first operand.
+    pub(super) predicate: Option<GuardSense>,
+    /// The operands of the statement being made; those of groups that are open come last.
+    pub(crate) operands: Vec<Operand>,
+    /// How many groups of operands are open.
+    pub(crate) groups: u32,
+    /// Whether the statement has a form that only the parser can judge.
+    pub(crate) is_irregular: bool,
     pub(crate) mentions: Vec<Dependency>,
     pub(crate) error: Option<BuildError>,
     /// A statement that was begun and not ended: said when the function is finished.
@@ -188,13 +229,18 @@ impl Body {
     }
 
     /// A function without statements.
-    pub(super) fn new(function: u32, kind: FunctionKind, name: &str) -> Self {
+    pub(super) fn new(function: u32, record: FuncId, kind: FunctionKind, name: &str) -> Self {
         Self {
             owner: next_owner(),
+            record,
+            records: ptx_ir::Body::default(),
+            operands: Vec::new(),
+            groups: 0,
+            is_irregular: false,
+            out: Chunk::default(),
             function,
             kind,
             name: String::from(name),
-            text: String::new(),
             registers: Vec::new(),
             register_names: String::new(),
             locals: Vec::new(),
@@ -216,7 +262,7 @@ impl Body {
             mnemonic: 0,
             is_open: false,
             guard: None,
-            key: Vec::new(),
+            predicate: None,
             mentions: Vec::new(),
             error: None,
             unfinished: None,
@@ -338,9 +384,8 @@ impl Body {
     }
 
     pub(super) fn indent(&mut self) {
-        // As deep as the canonical style goes.
-        for _ in 0..(self.scopes.len()).min(32) {
-            self.text.push('\t');
+        for _ in 0..self.scopes.len().min(MOST_TABS) {
+            self.out.text.push('\t');
         }
     }
 
@@ -354,18 +399,121 @@ impl Body {
         self.scopes.len()
     }
 
-    pub(super) fn line(&mut self, text: &str) {
+    /// Adds a line; gives where its text is.
+    pub(super) fn line(&mut self, text: &str) -> Span {
         self.abandon();
         self.indent();
-        self.text.push_str(text);
-        self.text.push('\n');
-        self.committed = self.text.len();
+        let start = self.out.text.len();
+        self.out.text.push_str(text);
+        let span = Span::at(start, self.out.text.len());
+        self.out.text.push('\n');
+        self.committed = self.out.text.len();
+        span
+    }
+
+    /// Adds a line that is a statement.
+    pub(super) fn statement_line(&mut self, statement: Statement, text: &str) -> StmtId {
+        let span = self.line(text);
+        self.push_statement(statement, span)
+    }
+
+    /// Adds a statement whose text was added.
+    #[inline]
+    pub(super) fn push_statement(&mut self, statement: Statement, span: Span) -> StmtId {
+        let span = StmtSpan::new(span, false);
+        let id = push_statement(&mut self.records, statement, span);
+        self.out.order.push((id, span));
+        id
+    }
+
+    // --- records of names ---
+
+    pub(super) fn add_label_record(&mut self, name: NameId) -> LabelId {
+        self.records.labels_mut().push(Label {
+            name,
+            scope: ScopeId::new(0),
+            stmt: UNPLACED,
+        })
+    }
+
+    /// The name of fresh registers or of a parameter.
+    pub(super) fn add_register_name(
+        &mut self,
+        name: NameId,
+        count: Option<u32>,
+        ty: ScalarType,
+        vector: u8,
+    ) -> RegDeclId {
+        self.records.reg_decls_mut().push(RegDecl {
+            name,
+            count,
+            ty: TypeName::Known(ty),
+            vector,
+            scope: ScopeId::new(0),
+            stmt: None,
+        })
+    }
+
+    /// Declares a range of fresh registers.
+    pub(super) fn declare_fresh(
+        &mut self,
+        module: &mut Module,
+        ty: ScalarType,
+        decl: RegDeclId,
+        count: u64,
+    ) -> StmtId {
+        let stmt = self.records.statement_table().next_id();
+        let Some(record) = self.records.reg_decls_mut().get_mut(decl) else {
+            return stmt;
+        };
+        (record.stmt, record.count) = (Some(stmt), u32::try_from(count).ok());
+        let name = record.name;
+        let count = constant(&count.to_string(), module, self.records.pool_mut());
+        let declarations = self.records.declarations_mut();
+        let start = declarations.declarators.push(Declarator {
+            name,
+            binding: Binding::Register(decl),
+            count: count.unwrap_or(Operand::Absent),
+            dims: OperandRange::default(),
+            init: Operand::Absent,
+        });
+        let id = declarations.decls.push(VarDecl {
+            linkage: None,
+            space: StateSpace::Reg,
+            bank: Operand::Absent,
+            attributes: TableRange::default(),
+            align: Operand::Absent,
+            vector: 1,
+            ty: TypeName::Known(ty),
+            declarators: TableRange {
+                start: start as u32,
+                len: 1,
+            },
+        });
+        let span = StmtSpan::new(Span::default(), false);
+        push_statement(&mut self.records, Statement::Decl(id), span)
+    }
+
+    pub(super) fn add_directive(&mut self, directive: Directive, args: &[Operand]) -> DirectiveId {
+        let args = self.records.pool_mut().extend(args);
+        let stmt = DirectiveStmt { directive, args };
+        self.records.directives_mut().push(stmt)
+    }
+
+    pub(super) fn add_register_record(&mut self, decl: RegDeclId, number: u32) -> RegId {
+        self.records.registers_mut().push(Register { decl, number })
+    }
+
+    /// The register of a plain name.
+    pub(super) fn plain_register(&self, decl: RegDeclId) -> Option<RegId> {
+        let mut all = self.records.registers().iter().rev();
+        all.find(|(_, r)| r.decl == decl).map(|(id, _)| id)
     }
 
     /// Notes a statement that was begun and not ended.
     pub(super) fn abandon(&mut self) {
         if self.is_open {
-            let text = self.text.get(self.committed..).unwrap_or_default();
+            let text = self.out.text.get(self.committed..).unwrap_or_default();
             let message = format!("`{}` was begun and not ended", text.trim());
             let help =
                 "end it with its operands: the method of its type, or `emit(())` where it has none";
@@ -374,7 +522,7 @@ impl Body {
                 message,
                 help,
             ));
-            self.text.truncate(self.committed);
+            self.out.truncate(self.committed);
             self.is_open = false;
         }
     }

@@ -1,10 +1,12 @@
 //! Comments, places in source code, pragmas and aliases.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt::Write as _;
 
-use ptx_ir::Code;
+use ptx_ir::raw::RawBody;
+use ptx_ir::{Code, Operand, Statement};
 use ptx_isa::Directive;
 
 use super::{FunctionBuilder, comment_line};
@@ -13,6 +15,7 @@ use crate::interface::pragma;
 use crate::number::Number;
 use crate::operand::Func;
 use crate::section;
+use crate::writer::constant;
 
 impl<'m> FunctionBuilder<'m> {
     /// A comment on lines of its own, before the statement that follows.
@@ -27,11 +30,11 @@ impl<'m> FunctionBuilder<'m> {
     pub fn trailing_comment(&mut self, text: &str) {
         self.body.abandon();
         let mut lines = text.lines().map(comment_line);
-        if self.body.text.ends_with('\n') {
-            self.body.text.pop();
+        if self.body.out.text.ends_with('\n') {
+            self.body.out.text.pop();
             let first = lines.next().unwrap_or_default();
-            let _ = writeln!(self.body.text, " // {first}");
-            self.body.committed = self.body.text.len();
+            let _ = writeln!(self.body.out.text, " // {first}");
+            self.body.committed = self.body.out.text.len();
         }
         for line in lines {
             self.comment(&line);
@@ -42,28 +45,35 @@ impl<'m> FunctionBuilder<'m> {
     /// [`ModuleBuilder::file`](crate::ModuleBuilder::file), before or after; if it is none,
     /// [`ModuleBuilder::finish`](crate::ModuleBuilder::finish) says so.
     pub fn loc(&mut self, file: u32, line: u32, column: u32) {
-        self.place_at([file, line, column], &format!("{file} {line} {column}"));
+        let place = [file, line, column];
+        let text = format!("{} {file} {line} {column}", Directive::Loc);
+        let draft = &mut self.module.draft;
+        let mut args = Vec::with_capacity(3);
+        for number in place {
+            let pool = self.body.records.pool_mut();
+            let number = constant(&number.to_string(), &mut draft.module, pool);
+            args.extend(number);
+        }
+        let id = self.body.add_directive(Directive::Loc, &args);
+        self.body.statement_line(Statement::Directive(id), &text);
+        self.note_place(place);
     }
 
     /// The same with numbers in their own spelling, `0x10` say.
     pub fn loc_spelled(&mut self, place: [Number; 3]) -> Result<(), BuildError> {
         let mut numbers = [0; 3];
-        let mut text = String::new();
+        let mut text = String::from(Directive::Loc.text());
         for (number, to) in place.iter().zip(&mut numbers) {
-            let _ = write!(
-                text,
-                "{}{}",
-                if text.is_empty() { "" } else { " " },
-                number.text()?
-            );
+            let _ = write!(text, " {}", number.text()?);
             *to = number.as_u32()?;
         }
-        self.place_at(numbers, &text);
+        let parsed = self.check(&text, &[])?;
+        self.add_parsed(&parsed, &text);
+        self.note_place(numbers);
         Ok(())
     }
 
-    pub(super) fn place_at(&mut self, place: [u32; 3], text: &str) {
-        self.body.line(&format!("{} {text}", Directive::Loc));
+    fn note_place(&mut self, place: [u32; 3]) {
         self.body.files.insert(place[0]);
         self.body.places.insert(place);
     }
@@ -95,8 +105,8 @@ impl<'m> FunctionBuilder<'m> {
         }
         self.body.mentions.clear();
         let before = format!("{} {outer}\n", Directive::Loc);
-        self.judge_behind(&before, &text)?;
-        self.body.line(&text);
+        let parsed = self.judge_behind(&before, &text)?;
+        self.add_parsed(&parsed, &text);
         self.body.files.extend([file, at[0]]);
         self.body.places.insert([file, line, column]);
         Ok(())
@@ -106,7 +116,11 @@ impl<'m> FunctionBuilder<'m> {
     /// as well.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
         let text = self.module.alias_text(alias, of)?;
-        self.body.line(&text);
+        let tables = &self.module.tables;
+        let names = [alias, of].map(|f| tables.functions.get(f.index as usize));
+        let names = names.map(|f| f.map_or(Operand::Absent, |f| Operand::Symbol(f.symbol)));
+        let id = self.body.add_directive(Directive::Alias, &names);
+        self.body.statement_line(Statement::Directive(id), &text);
         Ok(())
     }
 
@@ -118,8 +132,8 @@ impl<'m> FunctionBuilder<'m> {
     /// `.pragma "…", "…";`
     pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), BuildError> {
         let text = pragma(texts)?;
-        self.check(&text, &[])?;
-        self.body.line(&text);
+        let parsed = self.check(&text, &[])?;
+        self.add_parsed(&parsed, &text);
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use ptx_isa::Directive;
 
 use super::body::Meaning;
 use super::{FunctionBuilder, no_results};
-use crate::check;
+use crate::check::{self, Parsed};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::interface::FunctionHeader;
@@ -122,7 +122,7 @@ impl<'m> FunctionBuilder<'m> {
         &self,
         interface: &FunctionHeader,
         inside: &str,
-    ) -> Result<String, BuildError> {
+    ) -> Result<(String, Parsed), BuildError> {
         let header = interface.header(self.body.kind, &self.body.name)?;
         let mut text = format!("{header}\n{{\n{inside}}}\n");
         let tables = &self.module.tables;
@@ -132,9 +132,10 @@ impl<'m> FunctionBuilder<'m> {
         let start = tables.header.len() + declared.len() + 1;
         let whole = format!("{}{declared}\n{text}", tables.header);
         match check::errors(&whole, start, start + text.len()) {
-            Ok(_) => {
+            Ok(module) => {
+                let end = start + text.len();
                 text.truncate(text.len().saturating_sub("}\n".len()));
-                Ok(text)
+                Ok((text, Parsed { module, start, end }))
             }
             Err(found) => Err(BuildError::illegal(text, found)),
         }

@@ -4,17 +4,18 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::{Code, FunctionKind};
+use ptx_ir::raw::RawBody;
+use ptx_ir::{Code, FunctionKind, Scope, ScopeId, Span, Statement};
 use ptx_isa::Directive;
 
-use super::body::{LabelInfo, Table};
+use super::body::{LabelInfo, MOST_TABS, Table};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::operand::{CodeLabel, Func, IntoOperands, OperandExpr};
-use crate::writer::hidden;
+use crate::refusal::hidden;
 
 /// An entry of a table of labels.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -70,7 +71,10 @@ impl FunctionBuilder<'_> {
 
     fn push_label(&mut self, name: String, home: Option<u32>) -> CodeLabel {
         let index = self.body.labels.len() as u32;
+        let record = self.module.draft.intern(&name);
+        let id = self.body.add_label_record(record);
         self.body.labels.push(LabelInfo {
+            id,
             name,
             visible: true,
             place: None,
@@ -112,18 +116,22 @@ impl FunctionBuilder<'_> {
             return Err(BuildError::new(BuildErrorKind::Scope, message, help)
                 .code_is(Code::LabelOutOfScope));
         }
-        let name = info.name.clone();
+        let (name, id) = (info.name.clone(), info.id);
         let text = format!("{name}:");
         let depth = self.body.depth();
         if info.home.is_none() && depth > 1 {
             // Its name means nothing else in the scope.
-            self.enter(&name, Meaning::Label(label.index), depth);
+            self.bind(&name, Meaning::Label(label.index), depth);
         }
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
             info.place = Some(here);
             info.visible = true;
         }
-        self.label_line(&text);
+        let span = self.label_line(&text);
+        let stmt = self.body.push_statement(Statement::Label(id), span);
+        if let Some(record) = self.body.records.labels_mut().get_mut(id) {
+            record.stmt = stmt;
+        }
         Ok(())
     }
 
@@ -135,15 +143,18 @@ impl FunctionBuilder<'_> {
         known.map_or("", |l| &l.name)
     }
 
-    pub(super) fn label_line(&mut self, text: &str) {
+    fn label_line(&mut self, text: &str) -> Span {
         let body = &mut self.body;
         body.abandon();
-        for _ in 1..body.scopes.len().min(33) {
-            body.text.push('\t');
+        for _ in 1..body.scopes.len().min(MOST_TABS + 1) {
+            body.out.text.push('\t');
         }
-        body.text.push_str(text);
-        body.text.push('\n');
-        body.committed = body.text.len();
+        let start = body.out.text.len();
+        body.out.text.push_str(text);
+        let span = Span::at(start, body.out.text.len());
+        body.out.text.push('\n');
+        body.committed = body.out.text.len();
+        span
     }
 
     /// A fresh label, placed here: the beginning of a block.
@@ -275,14 +286,15 @@ impl FunctionBuilder<'_> {
     /// A directive with operands, which are noted.
     fn mention(&mut self, directive: Directive, of: &[OperandExpr]) -> Result<String, BuildError> {
         self.body.abandon();
-        let at = self.body.text.len();
+        let at = self.body.out.text.len();
         self.body.mentions.clear();
-        let mut writer = self.writer(true);
+        let mut writer = self.writer(false);
         writer.push(directive.text());
         of.write_all(&mut writer);
         writer.push(";");
-        let text = self.body.text.get(at..).unwrap_or_default().to_string();
-        self.body.text.truncate(at);
+        let text = self.body.out.text.get(at..).unwrap_or_default();
+        let text = text.to_string();
+        self.body.out.text.truncate(at);
         if let Some(error) = self.body.error.take() {
             self.body.rollback_refs();
             return Err(error);
@@ -304,13 +316,18 @@ impl FunctionBuilder<'_> {
                 "make another label for the table, and place it before the statements that mention it",
             )
             .code_is(Code::LateDeclaration)),
-            true => Ok(()),
-            false => self.check(&format!("{name}: {text}"), &mentions),
+            true => Ok(None),
+            false => self.check(&format!("{name}: {text}"), &mentions).map(Some),
         };
-        let placed = placed.and_then(|()| {
+        let placed = placed.and_then(|parsed| {
             self.with_declarations(|f| {
                 f.place(label)?;
-                f.body.line(&text);
+                let at = f.body.line(&text).start;
+                if let Some(parsed) = parsed {
+                    let before = name.len() as u32 + 2;
+                    let is_table = |s| !matches!(s, Statement::Label(_));
+                    f.import(&parsed, |place| place - before + at, is_table);
+                }
                 Ok(())
             })
         });
@@ -320,13 +337,24 @@ impl FunctionBuilder<'_> {
         }
         if let Some(info) = self.body.labels.get_mut(label.index as usize) {
             info.table = Some(Table { text, mentions });
+            let id = info.id;
+            self.enter();
+            let checker = &mut self.module.draft.checker;
+            checker.declare_table(&self.body.records, id);
         }
         Ok(())
     }
 
     /// Opens a scope: `{`. What is declared in it is not visible outside.
     pub fn open(&mut self) {
-        self.body.line("{");
+        let parent = ScopeId::new(self.body.scope());
+        let id = ScopeId::new(self.body.outer.len() as u32);
+        let open = self.body.statement_line(Statement::Open(id), "{");
+        self.body.records.inner_scopes_mut().push(Scope {
+            parent,
+            open,
+            close: None,
+        });
         self.body.push_scope();
     }
 
@@ -341,12 +369,12 @@ impl FunctionBuilder<'_> {
         }
         self.body.abandon();
         let scope = self.body.scopes.pop().unwrap_or_default();
-        for name in scope.names {
-            let meanings = self.body.names.get_mut(&name);
+        for name in &scope.names {
+            let meanings = self.body.names.get_mut(name);
             let inner = meanings.and_then(|m| m.pop());
-            let outer = self.body.names.get(&name).and_then(|m| m.last()).copied();
+            let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
             if outer.is_none() {
-                self.body.names.remove(&name);
+                self.body.names.remove(name);
             }
             if let Some((_, inner)) = inner {
                 self.show(inner, false);
@@ -355,12 +383,13 @@ impl FunctionBuilder<'_> {
                 self.show(outer, true);
             }
         }
-        for range in scope.ranges {
-            if let Some(range) = self.body.ranges.get_mut(range as usize) {
+        for range in &scope.ranges {
+            if let Some(range) = self.body.ranges.get_mut(*range as usize) {
                 range.is_open = false;
             }
         }
-        self.body.line("}");
+        let id = ScopeId::new(scope.id);
+        self.body.statement_line(Statement::Close(id), "}");
         Ok(())
     }
 }

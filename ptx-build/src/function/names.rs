@@ -51,7 +51,7 @@ impl<'m> FunctionBuilder<'m> {
         depth: usize,
     ) -> Result<(), BuildError> {
         self.can_claim(name, depth)?;
-        self.enter(name, meaning, depth);
+        self.bind(name, meaning, depth);
         Ok(())
     }
 
@@ -78,7 +78,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// A name means this in an open scope, and nothing else in it.
-    pub(super) fn enter(&mut self, name: &str, meaning: Meaning, depth: usize) {
+    pub(super) fn bind(&mut self, name: &str, meaning: Meaning, depth: usize) {
         if let Some(scope) = self.body.scopes.get_mut(depth.wrapping_sub(1)) {
             scope.names.push(name.to_string());
         }

@@ -3,8 +3,12 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ptx_ir::{Code, FunctionKind};
+use ptx_ir::raw::RawBody;
+use ptx_ir::{
+    Binding, Code, FunctionKind, Operand, OperandRange, Param, ScopeId, TypeName, Var, VarId,
+};
 use ptx_isa::{ScalarType, StateSpace};
+use ptx_verify::Direction;
 
 use super::body::Body;
 use super::{FunctionBuilder, no_results};
@@ -149,7 +153,8 @@ impl FunctionBuilder<'_> {
     /// Forgets the handles that [`bind_interface`](Self::bind_interface) made, and the header.
     pub(super) fn forget_parameters(&mut self) {
         self.module.tables.past.end(&mut self.body);
-        self.body = Body::new(self.func.index, self.body.kind, &self.body.name);
+        let (record, kind) = (self.body.record, self.body.kind);
+        self.body = Body::new(self.func.index, record, kind, &self.body.name);
         self.module
             .tables
             .past
@@ -218,12 +223,81 @@ impl FunctionBuilder<'_> {
         declaration: &Declaration,
         list: List,
     ) -> Result<Variable, BuildError> {
-        let kind = match list {
-            List::Results => "result",
-            List::Params => "parameter",
-        };
-        let class = format!("{kind} {}", declaration.nameless()?);
         let text = format!("{};", declaration.parameter()?);
-        self.add_local(declaration.name(), text, &class, true)
+        self.enter();
+        let name = self.module.draft.intern(declaration.name());
+        let id = self.body.records.vars_mut().push(Var {
+            name,
+            number: None,
+            space: declaration.space,
+            scope: ScopeId::new(0),
+            stmt: None,
+        });
+        let variable = self.add_local(id, declaration.name(), text, true)?;
+        self.module.draft.checker.extend_body(&self.body.records);
+        self.declare_parameter(id, declaration, list);
+        Ok(variable)
+    }
+
+    /// Tells the checker about the parameters and results so far.
+    pub(super) fn declare_parameters(&mut self) {
+        let Some(header) = self.interface() else {
+            return;
+        };
+        let (results, params) = (header.returns.clone(), header.params.clone());
+        let results = results.iter().zip(self.body.results.clone());
+        let results = results.map(|(d, p)| (d, p, List::Results));
+        let params = params.iter().zip(self.body.params.clone());
+        let params = params.map(|(d, p)| (d, p, List::Params));
+        for (declaration, parameter, list) in results.chain(params) {
+            if let Parameter::Variable(index) = parameter
+                && let Some(local) = self.body.locals.get(index as usize)
+            {
+                self.declare_parameter(local.id, declaration, list);
+            }
+        }
+    }
+
+    fn declare_parameter(&mut self, id: VarId, declaration: &Declaration, list: List) {
+        let dims = match declaration.is_array() {
+            true => self.body.records.pool_mut().extend(&[Operand::Absent]),
+            false => OperandRange::default(),
+        };
+        let param = Param {
+            space: declaration.space,
+            align: Operand::Absent,
+            vector: declaration.vector_len(),
+            ty: TypeName::Known(declaration.ty),
+            trailing_align: Operand::Absent,
+            ptr: None,
+            name: None,
+            binding: Binding::Var(id),
+            dims,
+        };
+        let direction = match (self.body.kind, list) {
+            (FunctionKind::Entry, _) => None,
+            (FunctionKind::Func, List::Results) => Some(Direction::Output),
+            (FunctionKind::Func, List::Params) => Some(Direction::Input),
+        };
+        let checker = &mut self.module.draft.checker;
+        checker.declare_parameter(&param, direction);
+    }
+
+    /// What the parameters and results are to the body, in the order of the header.
+    pub(super) fn parameter_bindings(&self) -> Vec<Binding> {
+        let all = self.body.results.iter().chain(&self.body.params);
+        let binding = |p: &Parameter| match p {
+            Parameter::Unnamed => None,
+            Parameter::Variable(v) => {
+                let local = self.body.locals.get(*v as usize)?;
+                Some(Binding::Var(local.id))
+            }
+            Parameter::Register(r) => {
+                let info = self.body.registers.get(*r as usize)?;
+                let register = self.body.records.registers().get(info.id)?;
+                Some(Binding::Register(register.decl))
+            }
+        };
+        all.map(|p| binding(p).unwrap_or(Binding::None)).collect()
     }
 }

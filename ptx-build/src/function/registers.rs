@@ -5,17 +5,19 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::Code;
+use ptx_ir::{Binding, Code, RegDeclId, RegId};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::body::{Fresh, RangeInfo, RegisterInfo};
-use super::{FunctionBuilder, Meaning, ends_with_digit};
+use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::Handle;
 use crate::initializer::Scope as Names;
+use crate::lexical::ends_with_digit;
 use crate::operand::{Reg, RegRange};
-use crate::writer::{hidden, push_digits};
+use crate::refusal::hidden;
+use crate::writer::push_digits;
 
 #[cold]
 fn no_member(name: &str, number: u64) -> BuildError {
@@ -52,14 +54,15 @@ impl FunctionBuilder<'_> {
             None => self.add_fresh(ty),
         };
         let start = self.body.register_names.len() as u32;
-        let mut number = 0;
+        let (mut number, mut decl) = (0, RegDeclId::new(0));
         if let Some(fresh) = self.body.fresh.get_mut(at) {
             fresh.count += 1;
-            number = fresh.count;
+            (number, decl) = (fresh.count, fresh.decl);
             self.body.register_names.push_str(&fresh.prefix);
             push_digits(&mut self.body.register_names, number.into());
         }
-        let reg = self.push_register(start, ty, 1, false);
+        let id = self.body.add_register_record(decl, number);
+        let reg = self.push_register(id, start, ty, 1, false);
         if let Some(info) = self.body.registers.last_mut() {
             info.fresh_number = number;
         }
@@ -84,7 +87,10 @@ impl FunctionBuilder<'_> {
             prefix.push('_');
         }
         let at = self.body.fresh.len();
+        let name = self.module.draft.intern(&prefix);
+        let decl = self.body.add_register_name(name, Some(u32::MAX), ty, 1);
         self.body.fresh.push(Fresh {
+            decl,
             ty,
             prefix,
             count: 0,
@@ -98,6 +104,7 @@ impl FunctionBuilder<'_> {
 
     pub(super) fn push_register(
         &mut self,
+        id: RegId,
         start: u32,
         ty: ScalarType,
         vector: u8,
@@ -105,6 +112,7 @@ impl FunctionBuilder<'_> {
     ) -> Reg {
         let index = self.body.registers.len() as u32;
         self.body.registers.push(RegisterInfo {
+            id,
             start,
             end: self.body.register_names.len() as u32,
             ty,
@@ -133,7 +141,14 @@ impl FunctionBuilder<'_> {
         }
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(name);
-        Ok(self.push_register(start, ty, vector, parameter))
+        // That of another register has its record when the declaration is added.
+        let mut id = RegId::new(0);
+        if parameter {
+            let name = self.module.draft.intern(name);
+            let decl = self.body.add_register_name(name, None, ty, vector);
+            id = self.body.add_register_record(decl, 0);
+        }
+        Ok(self.push_register(id, start, ty, vector, parameter))
     }
 
     /// A register with a name, declared here, in the scope that is open.
@@ -210,7 +225,7 @@ impl FunctionBuilder<'_> {
         for name in declaration.names().filter(|n| n.count.is_none()) {
             self.can_claim(&name.text, self.body.depth())?;
         }
-        self.check(&text, &mentions)?;
+        let parsed = self.check(&text, &mentions)?;
         let first = self.body.ranges.len();
         for name in declaration.names() {
             if let Err(error) = self.add_range(declaration, name) {
@@ -219,7 +234,8 @@ impl FunctionBuilder<'_> {
                 return Err(error);
             }
         }
-        self.with_declarations(|f| f.body.line(&text));
+        self.with_declarations(|f| f.add_parsed(&parsed, &text));
+        self.bind_ranges(first);
         let owner = self.body.owner;
         let all = first..self.body.ranges.len();
         Ok(all
@@ -230,9 +246,33 @@ impl FunctionBuilder<'_> {
             .collect())
     }
 
+    /// Gives the ranges from number `first` on the records of the last declaration.
+    fn bind_ranges(&mut self, first: usize) {
+        let body = &mut self.body;
+        let Some(last) = body.records.declarations().decls.ids().next_back() else {
+            return;
+        };
+        for (i, declarator) in (first..).zip(body.records.declarations().declarators(last)) {
+            let Binding::Register(decl) = declarator.binding else {
+                continue;
+            };
+            let plain = body.plain_register(decl);
+            let Some(range) = body.ranges.get_mut(i) else {
+                return;
+            };
+            range.decl = decl;
+            let register = range.members.get(&0).filter(|_| range.count.is_none());
+            let register = register.and_then(|r| body.registers.get_mut(*r as usize));
+            if let (Some(info), Some(id)) = (register, plain) {
+                info.id = id;
+            }
+        }
+    }
+
     fn add_range(&mut self, declaration: &Declaration, name: &Name) -> Result<(), BuildError> {
         let depth = self.body.depth();
         let range = RangeInfo {
+            decl: RegDeclId::new(0),
             name: name.text.clone(),
             count: name.count.as_ref().and_then(|c| c.value()),
             ty: declaration.ty,
@@ -260,7 +300,7 @@ impl FunctionBuilder<'_> {
             }
             // What is hidden is shown again when the scope is closed.
             for (name, _) in held {
-                self.enter(&name, Meaning::Member, depth);
+                self.bind(&name, Meaning::Member, depth);
             }
         }
         let index = self.body.ranges.len() as u32;
@@ -321,7 +361,7 @@ impl FunctionBuilder<'_> {
             return Err(no_member(&info.name, number));
         }
         let name = format!("{}{number}", info.name);
-        let (ty, vector, depth) = (info.ty, info.vector, info.depth);
+        let (decl, ty, vector, depth) = (info.decl, info.ty, info.vector, info.depth);
         let inner = self.body.scopes.get(depth..).unwrap_or_default().iter();
         let mut inner = inner.flat_map(|s| &s.ranges);
         let hides = |r: &u32| {
@@ -336,7 +376,8 @@ impl FunctionBuilder<'_> {
         }
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(&name);
-        let reg = self.push_register(start, ty, vector, false);
+        let id = self.body.add_register_record(decl, number as u32);
+        let reg = self.push_register(id, start, ty, vector, false);
         let meaning = Meaning::Register(reg.index);
         match last {
             // The place that was kept for it.
@@ -345,7 +386,7 @@ impl FunctionBuilder<'_> {
                     kept.1 = meaning;
                 }
             }
-            _ => self.enter(&name, meaning, depth),
+            _ => self.bind(&name, meaning, depth),
         }
         if let Some(info) = self.body.ranges.get_mut(range.index as usize) {
             info.members.insert(number, reg.index);

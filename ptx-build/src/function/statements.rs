@@ -1,25 +1,31 @@
 //! Instructions: their guards, their judgement, their lines.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 
-use ptx_ir::FunctionKind;
+use ptx_ir::raw::{RawBody, RawModule};
+use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
 
 use super::FunctionBuilder;
-use crate::check;
+use super::body::MOST_TABS;
+use super::import::Lines;
+use crate::check::{self, Parsed};
 use crate::error::BuildError;
 use crate::lexical;
 use crate::operand::{CodeLabel, IntoOperands, Reg};
 use crate::writer::{Dependency, Writer};
 
 impl<'m> FunctionBuilder<'m> {
-    pub(super) fn writer(&mut self, values: bool) -> Writer<'_> {
+    pub(crate) fn writer(&mut self, takes_lists: bool) -> Writer<'_> {
+        self.body.operands.clear();
+        self.body.groups = 0;
+        self.body.is_irregular = false;
         Writer {
             body: &mut self.body,
             tables: &self.module.tables,
-            values,
+            module: &mut self.module.draft.module,
+            takes_lists,
             count: 0,
-            in_offset: false,
         }
     }
 
@@ -49,106 +55,187 @@ impl<'m> FunctionBuilder<'m> {
     #[inline]
     pub(crate) fn begin(&mut self, opcode: &str) {
         self.body.abandon();
-        self.body.key.clear();
         self.body.mentions.clear();
-        // The place of the signature.
-        self.body.key.extend_from_slice(&[0; 4]);
-        self.body
-            .key
-            .push(u8::from(self.body.kind == FunctionKind::Entry));
         self.body.indent();
         if let Some((predicate, negated)) = self.body.guard.take() {
-            self.body.text.push_str(if negated { "@!" } else { "@" });
-            self.writer(true).register(predicate);
-            self.body.text.push(' ');
+            self.body
+                .out
+                .text
+                .push_str(if negated { "@!" } else { "@" });
+            self.writer(false).register(predicate);
+            self.body.out.text.push(' ');
+            self.body.predicate = Some(GuardSense::negated_if(negated));
+        } else {
+            self.body.predicate = None;
         }
-        self.body.mnemonic = self.body.text.len();
+        self.body.mnemonic = self.body.out.text.len();
         self.body.is_open = true;
-        self.body.text.push_str(opcode);
+        self.body.out.text.push_str(opcode);
     }
 
     #[inline]
     pub(crate) fn end(&mut self, operands: impl IntoOperands) -> Result<(), BuildError> {
-        let mnemonic = self.body.text.as_bytes().get(self.body.mnemonic..);
-        let (signature, values) = self.module.known.signature(mnemonic.unwrap_or_default());
-        operands.write_all(&mut self.writer(values));
-        self.body.text.push_str(";\n");
+        let mnemonic = self.body.out.text.as_bytes().get(self.body.mnemonic..);
+        let sig = self.module.draft.signature(mnemonic.unwrap_or_default());
+        let predicate = self.body.operands.first().copied();
+        let mut writer = self.writer(sig.1);
+        if writer.body.predicate.is_some() {
+            writer.body.operands.extend(predicate);
+        }
+        operands.write_all(&mut writer);
+        self.body.out.text.push_str(";\n");
         self.body.is_open = false;
         let result = match self.body.error.take() {
             Some(error) => Err(error),
-            None => self.judge(signature),
+            None => self.add_instruction(sig.0),
         };
         match result {
             Ok(()) => {
-                self.body.committed = self.body.text.len();
+                self.body.committed = self.body.out.text.len();
                 self.body.note_use();
             }
             Err(_) => {
                 self.body.rollback_refs();
-                self.body.text.truncate(self.body.committed);
+                self.body.out.truncate(self.body.committed);
             }
         }
         result
     }
 
+    /// Adds the instruction whose text and operands were written, if it is legal.
     #[inline]
-    pub(super) fn judge(&mut self, signature: u32) -> Result<(), BuildError> {
-        if let Some(place) = self.body.key.get_mut(..4) {
-            place.copy_from_slice(&signature.to_le_bytes());
+    fn add_instruction(&mut self, sig: SigId) -> Result<(), BuildError> {
+        if self.body.is_irregular {
+            return self.add_irregular();
         }
-        let known = &mut self.module.known;
-        let (key, new) = known.keys.intern(&self.body.key);
-        if !new && known.legal.get(key as usize) == Some(&true) {
-            return Ok(());
+        self.enter();
+        let body = &mut self.body;
+        let range = body.records.pool_mut().extend(&body.operands);
+        let inst = Inst::new(sig, range, body.predicate);
+        let inst = body.records.insts_mut().push(inst);
+        let draft = &mut self.module.draft;
+        draft.checker.extend_body(&body.records);
+        let is_legal = draft.checker.is_legal(&draft.module, &body.records, inst);
+        let indent = body.depth().min(MOST_TABS);
+        let span = Span::at(body.committed + indent, body.out.text.len() - 1);
+        let stmt = body.push_statement(Statement::Inst(inst), span);
+        match is_legal {
+            true => Ok(()),
+            false => self.judge(stmt, sig),
         }
-        self.ask(key as usize)
+    }
+
+    /// What of an instruction only the parser can judge becomes text that is parsed.
+    #[cold]
+    fn add_irregular(&mut self) -> Result<(), BuildError> {
+        let (text, start) = self.open_text();
+        let parsed = self.judge_text(&text)?;
+        self.module.tables.fix(&self.body.mentions);
+        self.import(&parsed, |at| at + start, |_| true);
+        Ok(())
+    }
+
+    /// The text of the statement that is being made, and where it begins.
+    fn open_text(&self) -> (String, u32) {
+        let text = self.body.out.text.get(self.body.committed..);
+        let text = text.unwrap_or_default();
+        let start = self.body.committed + text.len() - text.trim_start().len();
+        (text.trim().to_string(), start as u32)
+    }
+
+    /// Judges an instruction that is not certainly legal.
+    #[cold]
+    fn judge(&mut self, stmt: StmtId, sig: SigId) -> Result<(), BuildError> {
+        let (text, _) = self.open_text();
+        if !self.module.draft.module.signature(sig).is_known() {
+            return self.judge_text(&text).map(drop);
+        }
+        self.record_headers();
+        self.errors_of(stmt, &text)?;
+        self.module.tables.fix(&self.body.mentions);
+        Ok(())
+    }
+
+    /// Gives functions that are mentioned and not finished the headers that they have so far.
+    fn record_headers(&mut self) {
+        for mention in &self.body.mentions {
+            if let Dependency::Func(f) = mention {
+                self.module.record_header(*f);
+            }
+        }
+    }
+
+    /// Refuses a statement with this text that is illegal.
+    pub(super) fn errors_of(&mut self, stmt: StmtId, text: &str) -> Result<(), BuildError> {
+        let (draft, records) = (&mut self.module.draft, &mut self.body.records);
+        // As if the module had no other text.
+        let whole = StmtSpan::new(Span::at(0, text.len()), false);
+        let place = records.origins_mut().get_mut(stmt.as_u32() as usize);
+        let place = place.map(|p| core::mem::replace(p, whole));
+        *draft.module.source_mut() = Some(text.as_bytes().into());
+        let found = draft.checker.errors(&draft.module, records, stmt);
+        *draft.module.source_mut() = None;
+        let origin = records.origins_mut().get_mut(stmt.as_u32() as usize);
+        if let (Some(origin), Some(place)) = (origin, place) {
+            *origin = place;
+        }
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(BuildError::illegal(text.to_string(), found)),
+        }
+    }
+
+    /// The checker looks at this function.
+    #[inline]
+    pub(crate) fn enter(&mut self) {
+        if self.module.draft.entered != self.body.owner {
+            self.enter_again();
+        }
     }
 
     #[cold]
-    pub(super) fn ask(&mut self, key: usize) -> Result<(), BuildError> {
-        let text = self.body.text.get(self.body.committed..);
-        let text = text.unwrap_or_default().trim().to_string();
-        let result = self.judge_text(&text);
-        let legal = &mut self.module.known.legal;
-        if legal.len() <= key {
-            legal.resize(key + 1, false);
-        }
-        if let Some(entry) = legal.get_mut(key) {
-            *entry = result.is_ok();
-        }
-        if result.is_ok() {
-            self.module.tables.fix(&self.body.mentions);
-        }
-        result
+    fn enter_again(&mut self) {
+        let draft = &mut self.module.draft;
+        draft.entered = self.body.owner;
+        let (function, records) = (self.body.record, &self.body.records);
+        draft.checker.enter(&draft.module, function, records);
+        self.declare_parameters();
     }
 
     /// Judges a text that mentions what was noted.
-    pub(super) fn judge_text(&self, text: &str) -> Result<(), BuildError> {
+    pub(super) fn judge_text(&self, text: &str) -> Result<Parsed, BuildError> {
         self.judge_behind("", text)
     }
 
     /// The same behind other statements.
-    pub(super) fn judge_behind(&self, before: &str, text: &str) -> Result<(), BuildError> {
+    pub(super) fn judge_behind(&self, before: &str, text: &str) -> Result<Parsed, BuildError> {
         let both = format!("{before}{text}");
         let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
         let start = start + before.len();
-        match check::errors(&whole, start, start + text.len()) {
-            Ok(_) => Ok(()),
+        let end = start + text.len();
+        match check::errors(&whole, start, end) {
+            Ok(module) => Ok(Parsed { module, start, end }),
             Err(found) => Err(BuildError::illegal(text.to_string(), found)),
         }
     }
 
     /// Judges a text that mentions these.
-    pub(crate) fn check(&mut self, text: &str, mentions: &[Dependency]) -> Result<(), BuildError> {
+    pub(crate) fn check(
+        &mut self,
+        text: &str,
+        mentions: &[Dependency],
+    ) -> Result<Parsed, BuildError> {
         self.body.mentions.clear();
         self.body.mentions.extend_from_slice(mentions);
-        self.judge_text(text)?;
+        let parsed = self.judge_text(text)?;
         self.module.tables.fix(mentions);
-        Ok(())
+        Ok(parsed)
     }
 
-    pub(crate) fn any_writer(&mut self) -> Writer<'_> {
-        self.writer(true)
+    /// Adds a line of text that was judged.
+    pub(super) fn add_parsed(&mut self, parsed: &Parsed, text: &str) {
+        let at = self.body.line(text).start;
+        self.import(parsed, |place| place + at, |_| true);
     }
 
     /// Makes several statements, or none if one of them is refused. Under a guard, a jump goes over all of them.
@@ -193,14 +280,22 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Takes back the text behind a [mark](Self::mark).
     pub(crate) fn reset(&mut self, mark: usize) {
-        self.body.text.truncate(mark);
+        self.body.out.truncate(mark);
         self.body.committed = mark;
     }
 
-    /// Adds lines that were checked.
-    pub(crate) fn add_lines(&mut self, text: &str) {
-        for line in text.lines().map(str::trim).filter(|l| !l.is_empty()) {
-            self.body.line(line);
+    /// Adds lines that were parsed.
+    pub(crate) fn add_lines(&mut self, parsed: &Parsed, text: &str) {
+        let (mut lines, mut at) = (Lines::default(), 0);
+        for line in text.split_inclusive('\n') {
+            let trimmed = line.trim();
+            if !trimmed.is_empty() {
+                let from = at + line.len() - line.trim_start().len();
+                let to = self.body.line(trimmed).start;
+                lines.push(from, to as usize);
+            }
+            at += line.len();
         }
+        self.import(parsed, |at| lines.place(at), |_| true);
     }
 }

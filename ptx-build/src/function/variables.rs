@@ -4,7 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::FunctionKind;
+use ptx_ir::raw::RawBody;
+use ptx_ir::{Binding, FunctionKind, Statement, Var, VarId};
 use ptx_isa::StateSpace;
 
 use super::FunctionBuilder;
@@ -13,16 +14,17 @@ use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::initializer::Scope as Names;
 use crate::interface::FunctionHeader;
-use crate::module::{DeclState, no_variables};
+use crate::module::DeclState;
 use crate::operand::{Func, Variable};
+use crate::refusal::no_variables;
 use crate::writer::Dependency;
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn add_local(
         &mut self,
+        id: VarId,
         name: &str,
         text: String,
-        class: &str,
         is_parameter: bool,
     ) -> Result<Variable, BuildError> {
         let index = self.body.locals.len() as u32;
@@ -30,11 +32,10 @@ impl<'m> FunctionBuilder<'m> {
             true => self.claim_parameter(name, Meaning::Local(index))?,
             false => self.claim(name, Meaning::Local(index))?,
         }
-        let class = self.module.tables.class(class);
         self.body.locals.push(Local {
+            id,
             name: name.to_string(),
             text,
-            class,
             visible: true,
             is_parameter,
         });
@@ -66,31 +67,56 @@ impl<'m> FunctionBuilder<'m> {
             body: Some(&self.body),
         };
         let (text, mentions) = declaration.statement(&scope)?;
-        let mut members: Vec<(String, String, String)> = Vec::new();
+        let mut members: Vec<(String, String)> = Vec::new();
         for name in declaration.names() {
-            let class = declaration.class(name)?;
             if name.count.is_some() && self.body.has_range(&name.text) {
                 return Err(self.duplicate(&name.text));
             }
             for member in name.members()? {
                 self.can_claim(&member, self.body.depth())?;
                 let bare = declaration.bare(name, &member)?;
-                members.push((member, bare, class.clone()));
+                members.push((member, bare));
             }
         }
-        self.check(&text, &mentions)?;
-        let all: Result<Vec<Variable>, BuildError> = members
-            .into_iter()
-            .map(|(name, text, class)| self.add_local(&name, text, &class, false))
+        let parsed = self.check(&text, &mentions)?;
+        self.with_declarations(|f| f.add_parsed(&parsed, &text));
+        let ids = self.declared_vars();
+        let all: Result<Vec<Variable>, BuildError> = (members.into_iter().zip(ids))
+            .map(|((name, text), id)| self.add_local(id, &name, text, false))
             .collect();
         let all = all?;
-        self.with_declarations(|f| f.body.line(&text));
         for mention in mentions {
             if let Dependency::Label(l) = mention {
                 self.body.wait(l);
             }
         }
         Ok(all)
+    }
+
+    /// The variables of the last declaration, each member of a range among them.
+    fn declared_vars(&mut self) -> Vec<VarId> {
+        let records = &mut self.body.records;
+        let Some(last) = records.declarations().decls.ids().next_back() else {
+            return Vec::new();
+        };
+        let mut all = Vec::new();
+        for declarator in records.declarations().declarators(last).to_vec() {
+            let Binding::Var(first) = declarator.binding else {
+                continue;
+            };
+            let var = records.vars().get(first).copied();
+            match (var, records.pool().integer(declarator.count)) {
+                (Some(var), Some(count)) => {
+                    for number in 0..count as u32 {
+                        let number = Some(number);
+                        all.push(records.vars_mut().push(Var { number, ..var }));
+                    }
+                }
+                _ => all.push(first),
+            }
+        }
+        self.module.draft.checker.extend_body(records);
+        all
     }
 
     /// Whether the scope that is open has a name.
@@ -113,9 +139,9 @@ impl<'m> FunctionBuilder<'m> {
             _ if self.is_taken(name) || self.body.means(name) => return Err(self.duplicate(name)),
             _ => None,
         };
-        let (func, text) = self.module.declaration_of(kind, name, interface)?;
+        let (func, id, text) = self.module.declaration_of(kind, name, interface)?;
         if here.is_none() {
-            self.enter(name, Meaning::Function(func.index), depth);
+            self.bind(name, Meaning::Function(func.index), depth);
         }
         let (owner, scope) = (self.body.owner, self.body.scope());
         let known = self.module.tables.functions.get_mut(func.index as usize);
@@ -125,11 +151,7 @@ impl<'m> FunctionBuilder<'m> {
         }
         // The text has several lines.
         self.with_declarations(|f| {
-            let body = &mut f.body;
-            body.indent();
-            body.text.push_str(&text);
-            body.text.push('\n');
-            body.committed = body.text.len();
+            f.body.statement_line(Statement::Function(id), &text);
         });
         Ok(func)
     }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ptx_build::ModuleBuilder;
+use ptx_ir::Module;
 
 /// What the assembler says against a text; `None` without an assembler.
 pub(crate) fn ptxas(text: &[u8], arch: &str, args: &[&str]) -> Option<String> {
@@ -33,10 +34,56 @@ pub(crate) fn ptxas(text: &[u8], arch: &str, args: &[&str]) -> Option<String> {
     })
 }
 
+/// The module has the records and the spans that the parser gives its text.
+pub(crate) fn same_as_parsed(module: &Module) {
+    let text = String::from_utf8_lossy(module.source());
+    let verbatim = ptx_print::verbatim(module);
+    assert_eq!(String::from_utf8_lossy(&verbatim), text);
+    let parsed = ptx_parse::parse(module.source());
+    assert!(!parsed.has_errors(), "{:?}\n{text}", parsed.diagnostics);
+    let again = &parsed.module;
+    if let Err(difference) = ptx_ir::compare::compare(module, again) {
+        panic!(
+            "{difference} at {:?}\n{text}",
+            difference.left.of(module.source())
+        );
+    }
+    let items = |m: &Module| m.item_spans().to_vec();
+    assert_eq!(items(module), items(again), "{text}");
+    assert_eq!(module.bodies().len(), again.bodies().len());
+    for (own, other) in module.bodies().values().zip(again.bodies().values()) {
+        assert_eq!(
+            (own.base(), own.end()),
+            (other.base(), other.end()),
+            "{text}"
+        );
+        assert_eq!(own.stmt_spans(), other.stmt_spans(), "{text}");
+        let labels = |b: &ptx_ir::Body| {
+            b.labels()
+                .values()
+                .copied()
+                .map(|l| (l.scope, l.stmt))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(labels(own), labels(other), "{text}");
+        assert_eq!(own.inner_scopes(), other.inner_scopes(), "{text}");
+    }
+    let kinds = |m: &Module| {
+        let kinds = m
+            .symbols()
+            .values()
+            .map(|s| (m.name(s.name).to_string(), s.number, s.kind));
+        kinds.collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(module), kinds(again), "{text}");
+    assert_eq!(module.functions().len(), again.functions().len(), "{text}");
+}
+
 /// The module is legal, its text is canonical, reads back the same, and the assembler takes it.
 pub(crate) fn check(m: ModuleBuilder) -> String {
     let (target, written) = (m.target(), m.text());
     let module = m.finish().unwrap_or_else(|e| panic!("{e}\n{}", e.text()));
+    same_as_parsed(&module);
     let text = ptx_print::canonical(&module, &ptx_print::Style::default());
     let shown = String::from_utf8_lossy(&text).into_owned();
     // As it was written, but for the blanks of fragments and of long lists.

@@ -102,6 +102,7 @@ fn play(steps: &[Step], log: &mut Log) -> Result<Module, BuildError> {
 
 /// The module reads back from its text, is legal, and holds what was told.
 fn hold(module: &Module, log: &Log) {
+    common::same_as_parsed(module);
     let text = ptx_print::canonical(module, &ptx_print::Style::default());
     let again = ptx_parse::parse(&text);
     let mut found = again.diagnostics;

@@ -82,6 +82,11 @@ impl<A: Copy> Queries<A> {
         self.names.update_body(module, function, body);
     }
 
+    /// What the names of the module and of the entered body denote, to extend while the body grows.
+    pub const fn names_mut(&mut self) -> &mut NameTypes {
+        &mut self.names
+    }
+
     /// What the names of the module and of the entered body denote.
     #[must_use]
     pub const fn names(&self) -> &NameTypes {

@@ -82,10 +82,14 @@ impl Environment {
     /// no redundant modifier.
     #[must_use]
     pub fn select_clean<'a>(self, query: &InstQuery<'a>) -> Option<FormMatch<'a>> {
-        let form = self.select(query).ok()?;
-        let clean = form.problems.is_empty()
+        self.select(query).ok().filter(|form| self.is_clean(form))
+    }
+
+    /// Whether the verifier has nothing to report about an instruction of this form.
+    #[must_use]
+    pub fn is_clean(self, form: &FormMatch<'_>) -> bool {
+        form.problems.is_empty()
             && form.redundant().next().is_none()
-            && self.deprecations(&form).next().is_none();
-        clean.then_some(form)
+            && self.deprecations(form).next().is_none()
     }
 }

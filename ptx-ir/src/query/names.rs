@@ -6,7 +6,7 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 use super::tag;
 use crate::{
     Attribute, Binding, Body, DeclId, Declarations, EntityId, FuncId, FunctionKind, Label, LabelId,
-    Module, RegId, Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarDecl, VarId,
+    Module, Param, RegId, Register, Statement, SymbolId, SymbolKind, TypeName, Var, VarDecl, VarId,
 };
 
 /// What a name denotes that is not a register.
@@ -48,6 +48,8 @@ pub struct NameTypes {
     vars: Vec<NameKind>,
     /// The tag of each label in a key, or [`UNKNOWN`].
     labels: Vec<u8>,
+    /// How many declarations of the module and of the body were read.
+    declarations: [usize; 2],
 }
 
 impl NameTypes {
@@ -61,6 +63,13 @@ impl NameTypes {
 
     /// Reads the declarations of the module again.
     pub fn update_symbols(&mut self, module: &Module) {
+        self.symbols.clear();
+        self.declarations[0] = 0;
+        self.extend_symbols(module);
+    }
+
+    /// Reads the declarations that the module got since the last call, if no others changed.
+    pub fn extend_symbols(&mut self, module: &Module) {
         let kind = |kind: SymbolKind| match kind {
             SymbolKind::Function(id) => match module.functions.get(id).map(|f| f.kind) {
                 Some(FunctionKind::Func) => NameKind::Function,
@@ -69,23 +78,22 @@ impl NameTypes {
             },
             SymbolKind::Variable(_, id) => range_member(&module.declarations, id),
         };
-        self.symbols.clear();
-        self.symbols
-            .extend(module.symbols.values().map(|s| kind(s.kind)));
-        each_declared(&module.declarations, |binding, kind| {
+        let new = module.symbols.values().skip(self.symbols.len());
+        self.symbols.extend(new.map(|s| kind(s.kind)));
+        let first = self.declarations[0];
+        each_declared(&module.declarations, first, |binding, kind| {
             if let Binding::Symbol(id) = binding
                 && let Some(entry) = self.symbols.get_mut(id.index())
             {
                 *entry = kind;
             }
         });
+        self.declarations[0] = module.declarations.decls.len();
     }
 
     /// Reads the declarations of a body in place of those of the body before.
     pub fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
         self.registers.clear();
-        self.vars.clear();
-        self.labels.clear();
         self.update_body(module, function, body);
     }
 
@@ -93,44 +101,73 @@ impl NameTypes {
     pub fn update_body(&mut self, module: &Module, function: FuncId, body: &Body) {
         let kind = module.functions.get(function).map(|f| f.kind);
         self.in_entry = kind == Some(FunctionKind::Entry);
-        let known = self.registers.len();
-        let new = body.registers.values().skip(known);
-        self.registers.extend(new.map(|r| register_tag(body, *r)));
-        self.fill_vars(module, function, body);
+        self.vars.clear();
+        self.declarations[1] = 0;
+        self.extend_body(body);
+        if let Some(f) = module.functions.get(function) {
+            let (params, returns) = (f.interface.params, f.interface.returns);
+            let all = [params.of(&module.params), returns.of(&module.params)];
+            for param in all.into_iter().flatten() {
+                self.declare_parameter(param);
+            }
+        }
         self.labels.clear();
         let labels = body.labels.values();
         self.labels
             .extend(labels.map(|label| label_tag(body, label)));
     }
 
-    fn fill_vars(&mut self, module: &Module, function: FuncId, body: &Body) {
-        self.vars.clear();
+    /// Reads the registers and variables that the body got since the last call, if no others changed.
+    #[inline]
+    pub fn extend_body(&mut self, body: &Body) {
+        let new = body.registers.values().skip(self.registers.len());
+        self.registers.extend(new.map(|r| register_tag(body, *r)));
+        if self.vars.len() < body.vars.len() {
+            self.extend_vars(body);
+        }
+    }
+
+    fn extend_vars(&mut self, body: &Body) {
         let kind = |var: &Var| match var.stmt.and_then(|s| body.statements.get(s)) {
             Some(&Statement::Decl(id)) => in_body(range_member(&body.declarations, id)),
             _ => NameKind::Unknown,
         };
-        self.vars.extend(body.vars.values().map(kind));
+        let new = body.vars.values().skip(self.vars.len());
+        self.vars.extend(new.map(kind));
+        let first = self.declarations[1];
+        each_declared(&body.declarations, first, |binding, kind| {
+            if let Binding::Var(id) = binding {
+                self.set_var(id, in_body(kind));
+            }
+        });
+        self.declarations[1] = body.declarations.decls.len();
+    }
+
+    /// Takes note of a parameter of the entered function whose variable the body has.
+    pub fn declare_parameter(&mut self, param: &Param) {
         // `ld.param` and `ld.param::func` both reach the parameters of a function, only `ld.param` those of a kernel.
         let space = if self.in_entry {
             StateSpace::ParamEntry
         } else {
             StateSpace::Param
         };
-        if let Some(f) = module.functions.get(function) {
-            let (params, returns) = (f.interface.params, f.interface.returns);
-            let all = [params.of(&module.params), returns.of(&module.params)];
-            for param in all.into_iter().flatten() {
-                if let Binding::Var(id) = param.binding {
-                    let array = !param.dims.is_empty();
-                    self.set_var(id, variable(space, param.ty, array, false));
-                }
-            }
+        if let Binding::Var(id) = param.binding {
+            let array = !param.dims.is_empty();
+            self.set_var(id, variable(space, param.ty, array, false));
         }
-        each_declared(&body.declarations, |binding, kind| {
-            if let Binding::Var(id) = binding {
-                self.set_var(id, in_body(kind));
-            }
-        });
+    }
+
+    /// Reads again what a label denotes: a place, or the table after it.
+    pub fn update_label(&mut self, body: &Body, id: LabelId) {
+        let Some(label) = body.labels.get(id) else {
+            return;
+        };
+        if self.labels.len() <= id.index() {
+            self.labels.resize(id.index() + 1, tag::LABEL);
+        }
+        if let Some(entry) = self.labels.get_mut(id.index()) {
+            *entry = label_tag(body, label);
+        }
     }
 
     fn set_var(&mut self, id: VarId, kind: NameKind) {
@@ -185,9 +222,13 @@ impl NameTypes {
     }
 }
 
-/// Calls `each` with every name that the declarations declare.
-fn each_declared(declarations: &Declarations, mut each: impl FnMut(Binding, NameKind)) {
-    for decl in declarations.decls.values() {
+/// Calls `each` with every name that the declarations from the one numbered `first` on declare.
+fn each_declared(
+    declarations: &Declarations,
+    first: usize,
+    mut each: impl FnMut(Binding, NameKind),
+) {
+    for decl in declarations.decls.values().skip(first) {
         for declarator in decl.declarators.of(&declarations.declarators) {
             let array = !declarator.dims.is_empty();
             each(declarator.binding, declared(declarations, decl, array));

@@ -1,0 +1,432 @@
+//! Statements of a body and what they declare.
+
+use alloc::vec::Vec;
+use core::mem;
+
+use ptx_ir::raw::{RawBody, RawModule, push_statement};
+use ptx_ir::{
+    Attribute, Binding, Body, BodyId, DeclId, Declarator, DirectiveStmt, FuncId, GuardSense, Inst,
+    InstId, Label, LabelId, NameId, Opaque, Operand, OperandPool, Param, Prototype, RegDecl,
+    RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId, StmtSpan, SymbolKind,
+    TableRange, Var, VarDecl, VarId,
+};
+
+use super::operand::{Leaves, copy_operand, copy_range};
+use super::{Copier, get, set};
+
+/// The statement of a label that is mentioned and not placed so far.
+pub(crate) const UNPLACED: StmtId = StmtId::new(u32::MAX);
+
+/// Copies statements from one body to the end of another one.
+pub(crate) struct BodyCopier<'c, 'f, 't> {
+    module: &'c mut Copier<'f, 't>,
+    from: &'f Body,
+    pub(crate) to: Body,
+    /// The operands of `to`.
+    pool: OperandPool,
+    scope: ScopeId,
+    registers: Vec<Option<RegId>>,
+    /// The registers of plain names, by their declarations.
+    plain: Vec<Option<RegId>>,
+    reg_decls: Vec<Option<RegDeclId>>,
+    vars: Vec<Option<VarId>>,
+    labels: Vec<Option<LabelId>>,
+    scopes: Vec<Option<ScopeId>>,
+    /// The operands of an instruction.
+    operands: Vec<Operand>,
+}
+
+impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
+    /// Statements are added to `to` in its scope `scope`.
+    pub(crate) fn new(
+        module: &'c mut Copier<'f, 't>,
+        from: &'f Body,
+        mut to: Body,
+        scope: ScopeId,
+    ) -> Self {
+        Self {
+            module,
+            pool: mem::take(to.pool_mut()),
+            to,
+            scope,
+            registers: alloc::vec![None; from.registers().len()],
+            plain: alloc::vec![None; from.reg_decls().len()],
+            reg_decls: alloc::vec![None; from.reg_decls().len()],
+            vars: alloc::vec![None; from.vars().len()],
+            labels: alloc::vec![None; from.labels().len()],
+            scopes: alloc::vec![None; from.inner_scopes().len() + 1],
+            operands: Vec::new(),
+            from,
+        }
+    }
+
+    /// The body with all that was copied.
+    pub(crate) fn finish(mut self) -> Body {
+        *self.to.pool_mut() = self.pool;
+        self.to
+    }
+
+    // --- names that the other body has already ---
+
+    pub(crate) fn map_register(&mut self, id: RegId, to: RegId) {
+        set(&mut self.registers, id, to);
+    }
+
+    pub(crate) fn map_var(&mut self, id: VarId, to: VarId) {
+        set(&mut self.vars, id, to);
+    }
+
+    pub(crate) fn map_label(&mut self, id: LabelId, to: LabelId) {
+        set(&mut self.labels, id, to);
+    }
+
+    // --- names ---
+
+    #[inline]
+    fn register(&mut self, id: RegId) -> Option<RegId> {
+        match get(&self.registers, id) {
+            None => self.new_register(id),
+            known => known,
+        }
+    }
+
+    fn new_register(&mut self, id: RegId) -> Option<RegId> {
+        let Register { decl, number } = *self.from.registers().get(id)?;
+        let of = self.reg_decl(decl, None)?;
+        let new = match get(&self.plain, decl) {
+            Some(plain) => plain,
+            None => self.to.registers_mut().push(Register { decl: of, number }),
+        };
+        set(&mut self.registers, id, new);
+        Some(new)
+    }
+
+    /// The declaration of registers; `stmt` is the statement that declares it.
+    fn reg_decl(&mut self, id: RegDeclId, stmt: Option<StmtId>) -> Option<RegDeclId> {
+        if let Some(known) = get(&self.reg_decls, id) {
+            return Some(known);
+        }
+        let decl = *self.from.reg_decls().get(id)?;
+        let copied = RegDecl {
+            name: self.module.name(decl.name),
+            ty: self.module.type_name(decl.ty),
+            scope: self.scope,
+            stmt,
+            ..decl
+        };
+        let new = self.to.reg_decls_mut().push(copied);
+        set(&mut self.reg_decls, id, new);
+        if decl.count.is_none() {
+            let number = 0;
+            let plain = self.to.registers_mut().push(Register { decl: new, number });
+            set(&mut self.plain, id, plain);
+        }
+        Some(new)
+    }
+
+    fn var(&mut self, id: VarId, stmt: Option<StmtId>) -> Option<VarId> {
+        if let Some(known) = get(&self.vars, id) {
+            return Some(known);
+        }
+        let var = *self.from.vars().get(id)?;
+        // A member of a range is where the range is.
+        let range = self.range_of(var).filter(|_| stmt.is_none());
+        let copied = Var {
+            name: self.module.name(var.name),
+            scope: range.map_or(self.scope, |r| r.scope),
+            stmt: range.map_or(stmt, |r| r.stmt),
+            ..var
+        };
+        let new = self.to.vars_mut().push(copied);
+        set(&mut self.vars, id, new);
+        Some(new)
+    }
+
+    /// The first variable of the range of a member.
+    fn range_of(&self, member: Var) -> Option<Var> {
+        let Some(Statement::Decl(decl)) = member.stmt.and_then(|s| self.from.statement(s)) else {
+            return None;
+        };
+        let mut declarators = self.from.declarations().declarators(decl).iter();
+        let first = declarators.find_map(|d| match d.binding {
+            Binding::Var(first) if d.name == member.name => get(&self.vars, first),
+            _ => None,
+        })?;
+        self.to.vars().get(first).copied()
+    }
+
+    fn label(&mut self, id: LabelId) -> Option<LabelId> {
+        if let Some(known) = get(&self.labels, id) {
+            return Some(known);
+        }
+        let name = self.from.labels().get(id)?.name;
+        let label = Label {
+            name: self.module.name(name),
+            scope: self.scope,
+            stmt: UNPLACED,
+        };
+        let new = self.to.labels_mut().push(label);
+        set(&mut self.labels, id, new);
+        Some(new)
+    }
+
+    /// What a parameter of the function is in the body.
+    fn parameter(&mut self, param: &Param) -> Binding {
+        match param.binding {
+            Binding::Register(id) => self.reg_decl(id, None).map(Binding::Register),
+            Binding::Var(id) => self.var(id, None).map(Binding::Var),
+            _ => None,
+        }
+        .unwrap_or(Binding::None)
+    }
+
+    // --- operands ---
+
+    fn operand(&mut self, operand: Operand) -> Operand {
+        let mut pool = mem::take(&mut self.pool);
+        let copied = copy_operand(self, self.from.pool(), &mut pool, operand);
+        self.pool = pool;
+        copied
+    }
+
+    fn range(&mut self, range: ptx_ir::OperandRange) -> ptx_ir::OperandRange {
+        let mut pool = mem::take(&mut self.pool);
+        let copied = copy_range(self, self.from.pool(), &mut pool, range);
+        self.pool = pool;
+        copied
+    }
+
+    // --- statements ---
+
+    /// Copies a statement to a place in the text, counted from the start of the body.
+    #[inline]
+    pub(crate) fn statement(&mut self, id: StmtId, span: StmtSpan) {
+        let Some(statement) = self.from.statement(id) else {
+            return;
+        };
+        let stmt = self.to.statement_table().next_id();
+        let copied = match statement {
+            Statement::Inst(inst) => self.instruction(inst),
+            other => self.other(other, stmt),
+        };
+        if let Some(copied) = copied {
+            push_statement(&mut self.to, copied, span);
+        }
+    }
+
+    #[inline]
+    fn instruction(&mut self, id: InstId) -> Option<Statement> {
+        let from = self.from;
+        let inst = from.inst(id)?;
+        let mut operands = mem::take(&mut self.operands);
+        operands.clear();
+        let sense = inst.guard().map(|guard| {
+            operands.push(self.leaf(from.pool().get(guard.predicate)));
+            GuardSense::negated_if(guard.negated)
+        });
+        for &operand in from.operands(id) {
+            operands.push(match operand {
+                Operand::Reg(id) => self.register(id).map_or(Operand::Absent, Operand::Reg),
+                Operand::Small(_) => operand,
+                other => self.operand(other),
+            });
+        }
+        let sig = self.module.signature(inst.sig);
+        let range = self.pool.extend(&operands);
+        self.operands = operands;
+        let new = Inst::new(sig, range, sense);
+        Some(Statement::Inst(self.to.insts_mut().push(new)))
+    }
+
+    fn other(&mut self, statement: Statement, stmt: StmtId) -> Option<Statement> {
+        Some(match statement {
+            Statement::Label(id) => {
+                let new = self.label(id)?;
+                let scope = self.scope;
+                if let Some(label) = self.to.labels_mut().get_mut(new) {
+                    (label.scope, label.stmt) = (scope, stmt);
+                }
+                Statement::Label(new)
+            }
+            Statement::Decl(id) => Statement::Decl(self.declaration(id, stmt)?),
+            Statement::Directive(id) => {
+                let DirectiveStmt { directive, args } = *self.from.directives().get(id)?;
+                let args = self.range(args);
+                let new = DirectiveStmt { directive, args };
+                Statement::Directive(self.to.directives_mut().push(new))
+            }
+            Statement::Prototype(id) => {
+                let prototype = self.from.prototypes().get(id)?;
+                let interface = self
+                    .module
+                    .interface(&prototype.interface, |_, param| param.binding);
+                Statement::Prototype(self.to.prototypes_mut().push(Prototype { interface }))
+            }
+            Statement::Open(id) => {
+                let parent = self.scope;
+                self.to.inner_scopes_mut().push(Scope {
+                    parent,
+                    open: stmt,
+                    close: None,
+                });
+                self.scope = ScopeId::new(self.to.inner_scopes().len() as u32);
+                set(&mut self.scopes, id, self.scope);
+                Statement::Open(self.scope)
+            }
+            Statement::Close(_) => {
+                let closed = self.scope;
+                let index = closed.as_u32() as usize;
+                let scope = self.to.inner_scopes_mut().get_mut(index.checked_sub(1)?)?;
+                scope.close = Some(stmt);
+                self.scope = scope.parent;
+                Statement::Close(closed)
+            }
+            Statement::Function(id) => Statement::Function(self.module.function(id)?),
+            Statement::Opaque(id) => {
+                let mentions = self.range(self.from.opaques().get(id)?.mentions);
+                Statement::Opaque(self.to.opaques_mut().push(Opaque { mentions }))
+            }
+            _ => return None,
+        })
+    }
+
+    fn declaration(&mut self, id: DeclId, stmt: StmtId) -> Option<DeclId> {
+        let from = self.from.declarations();
+        let decl = *from.decls.get(id)?;
+        let copied = VarDecl {
+            bank: self.operand(decl.bank),
+            align: self.operand(decl.align),
+            ty: self.module.type_name(decl.ty),
+            attributes: self.attributes(decl.attributes),
+            ..decl
+        };
+        let new = self.to.declarations_mut().decls.push(copied);
+        let start = self.to.declarations().declarators.len() as u32;
+        for declarator in from.declarators(id) {
+            let (count, dims) = (self.operand(declarator.count), self.range(declarator.dims));
+            let binding = match declarator.binding {
+                Binding::Register(id) => self.declared_registers(id, stmt),
+                Binding::Var(id) => self.var(id, Some(stmt)).map(Binding::Var),
+                _ => None,
+            };
+            let copied = Declarator {
+                name: self.module.name(declarator.name),
+                binding: binding.unwrap_or(Binding::None),
+                count,
+                dims,
+                init: self.operand(declarator.init),
+            };
+            self.to.declarations_mut().declarators.push(copied);
+        }
+        let declarators = TableRange {
+            start,
+            ..decl.declarators
+        };
+        if let Some(new) = self.to.declarations_mut().decls.get_mut(new) {
+            new.declarators = declarators;
+        }
+        Some(new)
+    }
+
+    fn declared_registers(&mut self, id: RegDeclId, stmt: StmtId) -> Option<Binding> {
+        let known = get(&self.reg_decls, id);
+        let new = self.reg_decl(id, Some(stmt))?;
+        if known.is_some() {
+            let count = self.from.reg_decls().get(id)?.count;
+            let decl = self.to.reg_decls_mut().get_mut(new)?;
+            (decl.stmt, decl.count) = (Some(stmt), count);
+        }
+        Some(Binding::Register(new))
+    }
+
+    fn attributes(&mut self, range: TableRange) -> TableRange {
+        let all = range.of(&self.from.declarations().attributes);
+        let mut copied = Vec::with_capacity(all.len());
+        for attribute in all {
+            copied.push(match *attribute {
+                Attribute::Managed => Attribute::Managed,
+                Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
+                Attribute::Unknown(name) => Attribute::Unknown(self.module.name(name)),
+            });
+        }
+        let table = &mut self.to.declarations_mut().attributes;
+        let start = table.len() as u32;
+        table.extend(copied);
+        TableRange { start, ..range }
+    }
+}
+
+impl Leaves for BodyCopier<'_, '_, '_> {
+    fn name(&mut self, name: NameId) -> NameId {
+        self.module.name(name)
+    }
+
+    fn leaf(&mut self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Reg(id) => self.register(id).map(Operand::Reg),
+            Operand::Var(id) => self.var(id, None).map(Operand::Var),
+            Operand::Label(id) => self.label(id).map(Operand::Label),
+            other => Some(Leaves::leaf(self.module, other)),
+        }
+        .unwrap_or(Operand::Absent)
+    }
+}
+
+impl<'f> Copier<'f, '_> {
+    /// Copies a function with statements of its body, in this order and at these places.
+    pub(crate) fn definition(
+        &mut self,
+        id: FuncId,
+        body: &'f Body,
+        statements: impl IntoIterator<Item = (StmtId, StmtSpan)>,
+    ) -> Option<FuncId> {
+        let new = self.begin_function(id)?;
+        let interface = self.from.functions().get(id)?.interface;
+        let mut copier = BodyCopier::new(self, body, Body::default(), ScopeId::new(0));
+        let results = interface.returns.of(copier.module.from.params());
+        let params = interface.params.of(copier.module.from.params());
+        let all = results.iter().chain(params);
+        let bindings: Vec<Binding> = all.map(|p| copier.parameter(p)).collect();
+        for (stmt, span) in statements {
+            copier.statement(stmt, span);
+        }
+        let copied = copier.finish();
+        let mut bindings = bindings.into_iter();
+        let interface = self.interface(&interface, |_, _| bindings.next().unwrap_or(Binding::None));
+        let body = self.to.bodies_mut().push(copied);
+        self.complete(new, interface, body);
+        Some(new)
+    }
+
+    /// Gives a function that exists already the header of another one.
+    pub(crate) fn header(
+        &mut self,
+        id: FuncId,
+        into: FuncId,
+        bindings: impl IntoIterator<Item = Binding>,
+    ) {
+        let Some(function) = self.from.functions().get(id).copied() else {
+            return;
+        };
+        let attributes = self.attributes(function.attributes);
+        let mut bindings = bindings.into_iter();
+        let interface = self.interface(&function.interface, |_, _| {
+            bindings.next().unwrap_or(Binding::None)
+        });
+        if let Some(place) = self.to.functions_mut().get_mut(into) {
+            place.linkage = function.linkage;
+            (place.attributes, place.interface) = (attributes, interface);
+        }
+    }
+
+    fn complete(&mut self, id: FuncId, interface: ptx_ir::Interface, body: BodyId) {
+        let mut symbol = None;
+        if let Some(function) = self.to.functions_mut().get_mut(id) {
+            (function.interface, function.body) = (interface, Some(body));
+            symbol = function.symbol;
+        }
+        if let Some(symbol) = symbol.and_then(|s| self.to.symbols_mut().get_mut(s)) {
+            symbol.kind = SymbolKind::Function(id);
+        }
+    }
+}

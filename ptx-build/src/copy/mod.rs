@@ -1,0 +1,374 @@
+//! Copies records from one module to another, numbered in the order in which the parser numbers them.
+
+mod body;
+mod operand;
+
+use alloc::vec::Vec;
+
+use ptx_ir::raw::{RawModule, push_item};
+use ptx_ir::{
+    Attribute, Binding, DeclId, Declarator, DirectiveStmt, EntityId, FuncId, Function, Interface,
+    Item, Module, NameId, Operand, Param, Pointer, Section, SectionEntry, SigId, StmtSpan, Symbol,
+    SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
+};
+
+pub(crate) use body::{BodyCopier, UNPLACED};
+use operand::{Leaves, copy_operand, copy_range};
+
+/// Whether both modules number spellings and mnemonics alike.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Spellings {
+    Shared,
+    Copied,
+}
+
+/// Copies from one module to another.
+pub(crate) struct Copier<'f, 't> {
+    from: &'f Module,
+    pub(crate) to: &'t mut Module,
+    spellings: Spellings,
+    symbols: Vec<Option<SymbolId>>,
+    declarations: Vec<Option<DeclId>>,
+    functions: Vec<Option<FuncId>>,
+}
+
+impl<'f, 't> Copier<'f, 't> {
+    pub(crate) fn new(from: &'f Module, to: &'t mut Module, spellings: Spellings) -> Self {
+        Self {
+            symbols: alloc::vec![None; from.symbols().len()],
+            declarations: alloc::vec![None; from.declarations().decls.len()],
+            functions: alloc::vec![None; from.functions().len()],
+            from,
+            to,
+            spellings,
+        }
+    }
+
+    /// Gives a name of the source module a counterpart that the other module has already.
+    pub(crate) fn map_symbol(&mut self, id: SymbolId, to: SymbolId) {
+        set(&mut self.symbols, id, to);
+    }
+
+    /// The names of the module that were copied, and those that were there already.
+    pub(crate) fn copied_symbols(&self) -> Vec<(alloc::string::String, SymbolId)> {
+        let all = self.from.symbols().iter();
+        let copied = all.filter_map(|(id, symbol)| {
+            let name = self.from.name(symbol.name);
+            let text = match symbol.number {
+                Some(number) => alloc::format!("{name}{number}"),
+                None => name.into(),
+            };
+            Some((text, get(&self.symbols, id)?))
+        });
+        copied.collect()
+    }
+
+    pub(crate) fn source(&self) -> &'f Module {
+        self.from
+    }
+
+    fn name(&mut self, id: NameId) -> NameId {
+        match self.spellings {
+            Spellings::Shared => id,
+            Spellings::Copied => {
+                let text = self.from.name_bytes(id);
+                NameId::new(self.to.names_mut().intern(text).0)
+            }
+        }
+    }
+
+    fn signature(&mut self, id: SigId) -> SigId {
+        match self.spellings {
+            Spellings::Shared => id,
+            Spellings::Copied => {
+                let text = self.from.signature(id).text();
+                self.to.signatures_mut().intern(text.as_bytes())
+            }
+        }
+    }
+
+    fn type_name(&mut self, ty: TypeName) -> TypeName {
+        match ty {
+            TypeName::Unknown(name) => TypeName::Unknown(self.name(name)),
+            known => known,
+        }
+    }
+
+    /// A name of the module. A member of a range is numbered where it is first mentioned.
+    fn symbol(&mut self, id: SymbolId) -> Option<SymbolId> {
+        if let Some(known) = get(&self.symbols, id) {
+            return Some(known);
+        }
+        let symbol = *self.from.symbols().get(id)?;
+        let kind = match symbol.kind {
+            SymbolKind::Variable(space, decl) => {
+                SymbolKind::Variable(space, get(&self.declarations, decl)?)
+            }
+            SymbolKind::Function(f) => SymbolKind::Function(get(&self.functions, f)?),
+            _ => return None,
+        };
+        Some(self.add_symbol(id, symbol, kind))
+    }
+
+    fn add_symbol(&mut self, id: SymbolId, symbol: Symbol, kind: SymbolKind) -> SymbolId {
+        let name = self.name(symbol.name);
+        let new = self.to.symbols_mut().push(Symbol {
+            name,
+            number: symbol.number,
+            kind,
+        });
+        set(&mut self.symbols, id, new);
+        new
+    }
+
+    // --- operands of the module level ---
+
+    fn operand(&mut self, operand: Operand) -> Operand {
+        let mut pool = core::mem::take(self.to.pool_mut());
+        let from = self.from.pool();
+        let copied = copy_operand(self, from, &mut pool, operand);
+        *self.to.pool_mut() = pool;
+        copied
+    }
+
+    fn range(&mut self, operands: ptx_ir::OperandRange) -> ptx_ir::OperandRange {
+        let mut pool = core::mem::take(self.to.pool_mut());
+        let from = self.from.pool();
+        let copied = copy_range(self, from, &mut pool, operands);
+        *self.to.pool_mut() = pool;
+        copied
+    }
+
+    // --- items ---
+
+    /// Copies an item to a place in the text; functions without their bodies.
+    pub(crate) fn item(&mut self, item: Item, span: StmtSpan) {
+        if let Some(item) = self.copy_item(item) {
+            push_item(self.to, item, span);
+        }
+    }
+
+    /// Copies what an item is; functions without their bodies.
+    pub(crate) fn copy_item(&mut self, item: Item) -> Option<Item> {
+        match item {
+            Item::Directive(id) => self.from.directives().get(id).copied().map(|stmt| {
+                let stmt = self.directive(stmt);
+                Item::Directive(self.to.directives_mut().push(stmt))
+            }),
+            Item::Decl(id) => self.declaration(id).map(Item::Decl),
+            Item::Function(id) => self.function(id).map(Item::Function),
+            Item::Section(id) => self.from.sections().get(id).map(|section| {
+                let section = self.section(section);
+                Item::Section(self.to.sections_mut().push(section))
+            }),
+            Item::Opaque(id) => self.from.opaques().get(id).copied().map(|opaque| {
+                let mentions = self.range(opaque.mentions);
+                Item::Opaque(self.to.opaques_mut().push(ptx_ir::Opaque { mentions }))
+            }),
+            _ => None,
+        }
+    }
+
+    fn directive(&mut self, stmt: DirectiveStmt) -> DirectiveStmt {
+        DirectiveStmt {
+            directive: stmt.directive,
+            args: self.range(stmt.args),
+        }
+    }
+
+    fn section(&mut self, section: &Section) -> Section {
+        let name = self.name(section.name);
+        let entries = section.entries.iter().map(|entry| match *entry {
+            SectionEntry::Label(label) => SectionEntry::Label(self.name(label)),
+            SectionEntry::Other { ty, first, value } => {
+                let value = self.operand(self.from.pool().get(value));
+                let value = self.to.pool_mut().extend(&[value]).at(0);
+                SectionEntry::Other { ty, first, value }
+            }
+            other => other,
+        });
+        let entries = entries.collect();
+        Section { name, entries }
+    }
+
+    fn attributes(&mut self, range: TableRange) -> TableRange {
+        let all = range.of(&self.from.declarations().attributes);
+        let mut copied = Vec::with_capacity(all.len());
+        for attribute in all {
+            copied.push(match *attribute {
+                Attribute::Managed => Attribute::Managed,
+                Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
+                Attribute::Unknown(name) => Attribute::Unknown(self.name(name)),
+            });
+        }
+        let table = &mut self.to.declarations_mut().attributes;
+        let start = table.len() as u32;
+        table.extend(copied);
+        TableRange { start, ..range }
+    }
+
+    fn declaration(&mut self, id: DeclId) -> Option<DeclId> {
+        let decl = *self.from.declarations().decls.get(id)?;
+        let copied = VarDecl {
+            bank: self.operand(decl.bank),
+            attributes: self.attributes(decl.attributes),
+            align: self.operand(decl.align),
+            ty: self.type_name(decl.ty),
+            ..decl
+        };
+        let new = self.to.declarations_mut().decls.push(copied);
+        set(&mut self.declarations, id, new);
+        let start = self.to.declarations().declarators.len() as u32;
+        for declarator in self.from.declarations().declarators(id) {
+            let count = self.operand(declarator.count);
+            let dims = self.range(declarator.dims);
+            let binding = self.declared_symbol(declarator, decl, new);
+            let copied = Declarator {
+                name: self.name(declarator.name),
+                binding,
+                count,
+                dims,
+                init: self.operand(declarator.init),
+            };
+            self.to.declarations_mut().declarators.push(copied);
+        }
+        let declarators = TableRange {
+            start,
+            ..decl.declarators
+        };
+        if let Some(new) = self.to.declarations_mut().decls.get_mut(new) {
+            new.declarators = declarators;
+        }
+        Some(new)
+    }
+
+    fn declared_symbol(&mut self, declarator: &Declarator, decl: VarDecl, new: DeclId) -> Binding {
+        let Binding::Symbol(id) = declarator.binding else {
+            return Binding::None;
+        };
+        if let Some(known) = get(&self.symbols, id) {
+            return Binding::Symbol(known);
+        }
+        let Some(symbol) = self.from.symbols().get(id).copied() else {
+            return Binding::None;
+        };
+        let kind = SymbolKind::Variable(decl.space, new);
+        Binding::Symbol(self.add_symbol(id, symbol, kind))
+    }
+
+    // --- functions ---
+
+    /// Copies the declaration of a function; `None` for one that does not exist.
+    pub(crate) fn function(&mut self, id: FuncId) -> Option<FuncId> {
+        let new = self.begin_function(id)?;
+        let function = *self.from.functions().get(id)?;
+        let interface = self.interface(&function.interface, |_, param| param.binding);
+        if let Some(copied) = self.to.functions_mut().get_mut(new) {
+            copied.interface = interface;
+        }
+        Some(new)
+    }
+
+    /// Copies what precedes the parameters of a function.
+    fn begin_function(&mut self, id: FuncId) -> Option<FuncId> {
+        let function = *self.from.functions().get(id)?;
+        let new = self.to.functions_mut().push(Function::EMPTY);
+        set(&mut self.functions, id, new);
+        let attributes = self.attributes(function.attributes);
+        let symbol = function.symbol.and_then(|symbol| {
+            let known = get(&self.symbols, symbol);
+            let of = self.from.symbols().get(symbol).copied()?;
+            let kind = SymbolKind::Function(new);
+            Some(known.unwrap_or_else(|| self.add_symbol(symbol, of, kind)))
+        });
+        let copied = Function {
+            name: self.name(function.name),
+            symbol,
+            attributes,
+            body: None,
+            ..function
+        };
+        if let Some(place) = self.to.functions_mut().get_mut(new) {
+            *place = copied;
+        }
+        Some(new)
+    }
+
+    fn interface(
+        &mut self,
+        interface: &Interface,
+        mut bind: impl FnMut(&mut Self, &Param) -> Binding,
+    ) -> Interface {
+        let returns = self.params(interface.returns, &mut bind);
+        let params = self.params(interface.params, &mut bind);
+        let directives = interface.directives.of(self.from.interface_directives());
+        let start = self.to.interface_directives().len() as u32;
+        for stmt in directives {
+            let stmt = self.directive(*stmt);
+            self.to.interface_directives_mut().push(stmt);
+        }
+        Interface {
+            returns,
+            params,
+            directives: TableRange {
+                start,
+                ..interface.directives
+            },
+            ..*interface
+        }
+    }
+
+    fn params(
+        &mut self,
+        range: TableRange,
+        bind: &mut impl FnMut(&mut Self, &Param) -> Binding,
+    ) -> TableRange {
+        let start = self.to.params().len() as u32;
+        for param in range.of(self.from.params()) {
+            let copied = Param {
+                align: self.operand(param.align),
+                ty: self.type_name(param.ty),
+                trailing_align: self.operand(param.trailing_align),
+                ptr: param.ptr.map(|ptr| Pointer {
+                    align: self.operand(ptr.align),
+                    ..ptr
+                }),
+                name: param.name.map(|name| self.name(name)),
+                binding: bind(self, param),
+                dims: self.range(param.dims),
+                ..*param
+            };
+            self.to.params_mut().push(copied);
+        }
+        TableRange { start, ..range }
+    }
+}
+
+impl Leaves for Copier<'_, '_> {
+    fn name(&mut self, name: NameId) -> NameId {
+        Copier::name(self, name)
+    }
+
+    fn leaf(&mut self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Symbol(id) => match self.symbol(id) {
+                Some(symbol) => Operand::Symbol(symbol),
+                None => {
+                    let name = self.from.symbols().get(id).map(|s| s.name);
+                    name.map_or(Operand::Absent, |n| Operand::Name(self.name(n)))
+                }
+            },
+            other => other,
+        }
+    }
+}
+
+fn get<K: EntityId, V: Copy>(map: &[Option<V>], id: K) -> Option<V> {
+    map.get(id.index()).copied().flatten()
+}
+
+fn set<K: EntityId, V>(map: &mut [Option<V>], id: K, to: V) {
+    if let Some(entry) = map.get_mut(id.index()) {
+        *entry = Some(to);
+    }
+}

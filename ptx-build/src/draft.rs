@@ -1,0 +1,355 @@
+//! The records of a module while it is built.
+//!
+//! Names, mnemonics, functions, declarations and bodies are numbered in the order in which they are made, also those that
+//! are refused or abandoned later. [`Draft::finish`] copies what the module has in the end.
+
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::mem;
+
+use ptx_ir::raw::{RawBody, RawModule, push_item};
+use ptx_ir::{
+    Binding, Body, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Item, Module, NameId,
+    Operand, SigId, Span, StmtId, StmtSpan, Symbol, SymbolId, SymbolKind,
+};
+use ptx_isa::{Directive, Opcode};
+use ptx_verify::StatementChecker;
+
+use crate::copy::{Copier, Spellings};
+
+/// Statements in the order of the text.
+pub(crate) type Order = Vec<(StmtId, StmtSpan)>;
+
+/// An item and its place in the text, counted from the end of the header.
+#[derive(Debug)]
+struct DraftItem {
+    item: Item,
+    span: StmtSpan,
+    /// The statements of a function that was built; those of other bodies are in order.
+    order: Option<Order>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Draft {
+    pub(crate) module: Module,
+    pub(crate) checker: StatementChecker,
+    /// The function whose body the checker entered.
+    pub(crate) entered: u32,
+    /// The items of the header.
+    header: Module,
+    items: Vec<DraftItem>,
+    /// Of each mnemonic, whether its instruction takes lists in parentheses.
+    takes_lists: Vec<bool>,
+    /// Whether the header changed after something was checked.
+    is_header_late: bool,
+}
+
+impl Draft {
+    pub(crate) fn new() -> Self {
+        let module = Module::default();
+        Self {
+            checker: StatementChecker::new(&module),
+            module,
+            entered: 0,
+            header: Module::default(),
+            items: Vec::new(),
+            takes_lists: Vec::new(),
+            is_header_late: false,
+        }
+    }
+
+    /// Replaces the header.
+    pub(crate) fn set_header(&mut self, text: &str) {
+        self.is_header_late |= !self.module.functions().is_empty() || !self.items.is_empty();
+        self.header = ptx_parse::parse_str(text).module;
+        *self.module.header_mut() = self.header.header();
+        let mut copier = Copier::new(&self.header, &mut self.module, Spellings::Copied);
+        for (_, item) in self.header.items() {
+            copier.item(item, StmtSpan::new(Span::default(), false));
+        }
+        self.checker = StatementChecker::new(&self.module);
+        self.entered = 0;
+    }
+
+    /// The signature of a mnemonic, and whether its instruction takes lists in parentheses.
+    #[inline]
+    pub(crate) fn signature(&mut self, mnemonic: &[u8]) -> (SigId, bool) {
+        let sig = self.module.signatures_mut().intern(mnemonic);
+        let index = sig.as_u32() as usize;
+        if index >= self.takes_lists.len() {
+            self.learn_mnemonics();
+        }
+        (sig, self.takes_lists.get(index).copied().unwrap_or(false))
+    }
+
+    #[cold]
+    fn learn_mnemonics(&mut self) {
+        let signatures = self.module.signatures();
+        for id in signatures.ids().skip(self.takes_lists.len()) {
+            let opcode = signatures.get(id).opcode();
+            self.takes_lists
+                .push(opcode.is_none_or(Opcode::takes_lists));
+        }
+        self.checker.extend_mnemonics(&self.module);
+    }
+
+    pub(crate) fn intern(&mut self, text: &str) -> NameId {
+        NameId::new(self.module.names_mut().intern(text.as_bytes()).0)
+    }
+
+    // --- names of the module ---
+
+    pub(crate) fn add_symbol(
+        &mut self,
+        name: NameId,
+        number: Option<u32>,
+        kind: SymbolKind,
+    ) -> SymbolId {
+        let id = self
+            .module
+            .symbols_mut()
+            .push(Symbol { name, number, kind });
+        self.checker.extend_symbols(&self.module);
+        id
+    }
+
+    /// Adds a function, under a name that it shares with its declarations if there are any.
+    pub(crate) fn add_function(
+        &mut self,
+        name: &str,
+        kind: FunctionKind,
+        declared: Option<SymbolId>,
+    ) -> (FuncId, SymbolId) {
+        let name = self.intern(name);
+        let id = self.module.functions_mut().push(Function {
+            name,
+            kind,
+            ..Function::EMPTY
+        });
+        let symbol = match declared {
+            Some(symbol) => symbol,
+            None => self.add_symbol(name, None, SymbolKind::Function(id)),
+        };
+        if let Some(function) = self.module.functions_mut().get_mut(id) {
+            function.symbol = Some(symbol);
+        }
+        (id, symbol)
+    }
+
+    // --- items ---
+
+    fn push(&mut self, item: Item, span: Span, order: Option<Order>) {
+        let span = StmtSpan::new(span, false);
+        self.items.push(DraftItem { item, span, order });
+    }
+
+    /// Adds a function whose body is complete.
+    pub(crate) fn push_definition(&mut self, id: FuncId, span: Span, body: Body, order: Order) {
+        let body = self.module.bodies_mut().push(body);
+        let mut symbol = None;
+        if let Some(function) = self.module.functions_mut().get_mut(id) {
+            function.body = Some(body);
+            symbol = function.symbol;
+        }
+        if let Some(symbol) = symbol.and_then(|s| self.module.symbols_mut().get_mut(s)) {
+            symbol.kind = SymbolKind::Function(id);
+        }
+        self.push(Item::Function(id), span, Some(order));
+    }
+
+    pub(crate) fn push_function(&mut self, id: FuncId, span: Span) {
+        self.push(Item::Function(id), span, None);
+    }
+
+    pub(crate) fn push_alias(&mut self, alias: SymbolId, of: SymbolId, span: Span) {
+        let operands = [alias, of].map(Operand::Symbol);
+        let stmt = DirectiveStmt {
+            directive: Directive::Alias,
+            args: self.module.pool_mut().extend(&operands),
+        };
+        let id = self.module.directives_mut().push(stmt);
+        self.push(Item::Directive(id), span, None);
+    }
+
+    /// Copies the items of a module that begin at or after `start`; `at` is where the text of that place is. Names that
+    /// `known` knows are there already. Gives the names that the items have, and their spellings.
+    pub(crate) fn import(
+        &mut self,
+        parsed: &Module,
+        start: usize,
+        at: usize,
+        known: impl Fn(&str) -> Option<SymbolId>,
+    ) -> Vec<(String, SymbolId)> {
+        let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
+        for (id, symbol) in parsed.symbols().iter() {
+            if let Some(to) = known(&spelling(parsed, symbol)) {
+                copier.map_symbol(id, to);
+            }
+        }
+        let mut items = Vec::new();
+        for (id, item) in parsed.items() {
+            let span = parsed.span(id);
+            if (span.start as usize) < start {
+                continue;
+            }
+            let moved = |at_start: u32| (at_start as usize - start + at) as u32;
+            let comments = parsed.item_spans().get(id.as_u32() as usize);
+            let comments = comments.is_some_and(|s| s.has_comments());
+            let place = Span::new(moved(span.start), moved(span.end));
+            if let Some(item) = copier.import_item(item, moved) {
+                let span = StmtSpan::new(place, comments);
+                let order = None;
+                items.push(DraftItem { item, span, order });
+            }
+        }
+        let symbols = copier.copied_symbols();
+        self.items.extend(items);
+        self.checker.extend_symbols(&self.module);
+        symbols
+    }
+
+    /// Copies the declaration of a function that begins at or after `start`, but adds no item.
+    pub(crate) fn import_function(
+        &mut self,
+        parsed: &Module,
+        start: usize,
+        symbol: Option<SymbolId>,
+    ) -> Option<(FuncId, SymbolId)> {
+        let mut items = parsed.items();
+        let function = items.find_map(|(id, item)| match item {
+            Item::Function(function) if parsed.span(id).start as usize >= start => Some(function),
+            _ => None,
+        })?;
+        let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
+        if let (Some(of), Some(to)) = (parsed.functions().get(function)?.symbol, symbol) {
+            copier.map_symbol(of, to);
+        }
+        let id = copier.function(function)?;
+        self.checker.extend_symbols(&self.module);
+        Some((id, self.module.functions().get(id)?.symbol?))
+    }
+
+    /// Gives a function that exists already the header of the function that begins at or after `start`.
+    pub(crate) fn set_function_header(
+        &mut self,
+        parsed: &Module,
+        start: usize,
+        record: FuncId,
+        bindings: impl IntoIterator<Item = Binding>,
+    ) {
+        let mut items = parsed.items();
+        let function = items.find_map(|(id, item)| match item {
+            Item::Function(function) if parsed.span(id).start as usize >= start => Some(function),
+            _ => None,
+        });
+        if let Some(function) = function {
+            let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
+            copier.header(function, record, bindings);
+        }
+    }
+
+    // --- the end ---
+
+    /// The module over its text.
+    pub(crate) fn finish(mut self, header: &str, text: &str) -> Module {
+        let mut module = Module::default();
+        let mut source = Vec::with_capacity(header.len() + text.len());
+        source.extend_from_slice(header.as_bytes());
+        source.extend_from_slice(text.as_bytes());
+        *module.source_mut() = Some(Arc::from(source));
+        *module.header_mut() = self.header.header();
+        *module.names_mut() = mem::take(self.module.names_mut());
+        *module.signatures_mut() = mem::take(self.module.signatures_mut());
+        let mut copier = Copier::new(&self.header, &mut module, Spellings::Copied);
+        for (id, item) in self.header.items() {
+            copier.item(item, StmtSpan::new(self.header.span(id), false));
+        }
+        let start = header.len() as u32;
+        let mut copier = Copier::new(&self.module, &mut module, Spellings::Shared);
+        for DraftItem { item, span, order } in self.items {
+            let span = StmtSpan::new(span.span().shifted(start), span.has_comments());
+            copier.final_item(item, span, order.as_deref(), start);
+        }
+        module
+    }
+
+    /// What is wrong with the module as a whole. Statements were checked one by one, unless the header changed since.
+    pub(crate) fn errors(module: &Module, is_header_late: bool) -> Vec<Diagnostic> {
+        let mut found = match is_header_late {
+            true => ptx_verify::verify(module, &ptx_verify::Options::default()),
+            false => ptx_verify::verify_items(module),
+        };
+        found.retain(|d| d.severity == ptx_ir::Severity::Error);
+        found
+    }
+
+    pub(crate) fn is_header_late(&self) -> bool {
+        self.is_header_late
+    }
+}
+
+/// A name of the module with its number.
+fn spelling(module: &Module, symbol: &Symbol) -> String {
+    let name = module.name(symbol.name);
+    match symbol.number {
+        Some(number) => alloc::format!("{name}{number}"),
+        None => String::from(name),
+    }
+}
+
+impl<'f> Copier<'f, '_> {
+    /// Copies an item that was parsed, with its body.
+    fn import_item(&mut self, item: Item, moved: impl Fn(u32) -> u32) -> Option<Item> {
+        let Item::Function(id) = item else {
+            return self.copy_item(item);
+        };
+        let Some(body) = self.source().body(id) else {
+            return self.function(id).map(Item::Function);
+        };
+        let statements = body.statements().map(|(stmt, _)| stmt);
+        let spans =
+            statements.filter_map(|s| Some((s, *body.stmt_spans().get(s.as_u32() as usize)?)));
+        let new = self.definition(id, body, spans)?;
+        self.set_extent(new, moved(body.base()), body.end());
+        Some(Item::Function(new))
+    }
+
+    fn final_item(
+        &mut self,
+        item: Item,
+        span: StmtSpan,
+        order: Option<&[(StmtId, StmtSpan)]>,
+        shift: u32,
+    ) {
+        let Some((id, body)) = (match item {
+            Item::Function(id) => self.source().body(id).map(|body| (id, body)),
+            _ => None,
+        }) else {
+            return self.item(item, span);
+        };
+        let new = match order {
+            Some(order) => self.definition(id, body, order.iter().copied()),
+            None => {
+                let all = body.statements().map(|(stmt, _)| stmt);
+                let spans =
+                    all.filter_map(|s| Some((s, *body.stmt_spans().get(s.as_u32() as usize)?)));
+                self.definition(id, body, spans)
+            }
+        };
+        if let Some(new) = new {
+            self.set_extent(new, body.base() + shift, body.end());
+            push_item(self.to, Item::Function(new), span);
+        }
+    }
+
+    /// Sets where the body of a function is.
+    fn set_extent(&mut self, id: FuncId, base: u32, end: u32) {
+        let body = self.to.functions().get(id).and_then(|f| f.body);
+        if let Some(body) = body.and_then(|b| self.to.bodies_mut().get_mut(b)) {
+            *body.base_mut() = base;
+            *body.end_mut() = end;
+            *body.closed_mut() = true;
+        }
+    }
+}

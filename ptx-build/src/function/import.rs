@@ -1,0 +1,158 @@
+//! Statements that were parsed, as records of the function.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::mem;
+
+use ptx_ir::{Body, Module, Operand, ScopeId, Span, Statement, StmtId, StmtSpan};
+
+use super::FunctionBuilder;
+use crate::check::Parsed;
+use crate::copy::{BodyCopier, Copier, Spellings};
+use crate::writer::Dependency;
+
+impl FunctionBuilder<'_> {
+    /// Copies statements that were parsed: those that are `wanted`. `place` says where something of the parsed text, counted
+    /// from its start, is in the text of the block.
+    pub(crate) fn import(
+        &mut self,
+        parsed: &Parsed,
+        place: impl Fn(u32) -> u32,
+        wanted: impl Fn(Statement) -> bool,
+    ) {
+        let Some((_, _, from)) = parsed.module.definitions().next() else {
+            return;
+        };
+        let names = self.mentioned_names();
+        let records = mem::take(&mut self.body.records);
+        let scope = ScopeId::new(self.body.scope());
+        let mut module = Copier::new(
+            &parsed.module,
+            &mut self.module.draft.module,
+            Spellings::Copied,
+        );
+        for (id, symbol) in parsed.module.symbols().iter() {
+            let name = numbered(&parsed.module, symbol.name, symbol.number);
+            if let Some(to) = self.module.tables.symbol(&name) {
+                module.map_symbol(id, to);
+            }
+        }
+        let mut copier = BodyCopier::new(&mut module, from, records, scope);
+        map_names(&mut copier, parsed, from, &names);
+        for (id, statement) in from.statements() {
+            let span = from.source_span(id);
+            if !parsed.holds(span.start) || !wanted(statement) {
+                continue;
+            }
+            let shifted = |at: u32| place((at as usize).saturating_sub(parsed.start) as u32);
+            let comments = from.stmt_spans().get(id.as_u32() as usize);
+            let comments = comments.is_some_and(|s| s.has_comments());
+            let span = Span::new(shifted(span.start), shifted(span.end));
+            let new = copier.to.statement_table().next_id();
+            let span = StmtSpan::new(span, comments);
+            copier.statement(id, span);
+            self.body.out.order.push((new, span));
+        }
+        self.body.records = copier.finish();
+        // Scopes of the text have numbers as well.
+        while self.body.outer.len() <= self.body.records.inner_scopes().len() {
+            self.body.outer.push(scope.as_u32());
+        }
+        let draft = &mut self.module.draft;
+        draft.checker.extend_mnemonics(&draft.module);
+        draft.checker.extend_body(&self.body.records);
+    }
+
+    /// The names of what the statement mentions.
+    fn mentioned_names(&self) -> BTreeMap<String, Operand> {
+        let mut names = BTreeMap::new();
+        for mention in &self.body.mentions {
+            let body = &self.body;
+            let (name, operand) = match mention {
+                Dependency::Reg(r) => match body.registers.get(*r as usize) {
+                    Some(info) => (body.register_name(info), Operand::Reg(info.id)),
+                    None => continue,
+                },
+                Dependency::Local(v) => match body.locals.get(*v as usize) {
+                    Some(info) => (info.name.as_str(), Operand::Var(info.id)),
+                    None => continue,
+                },
+                Dependency::Label(l) => match body.labels.get(*l as usize) {
+                    Some(info) => (info.name.as_str(), Operand::Label(info.id)),
+                    None => continue,
+                },
+                Dependency::Global(_) | Dependency::Func(_) => continue,
+            };
+            names.insert(name.to_string(), operand);
+        }
+        names
+    }
+}
+
+fn numbered(module: &Module, name: ptx_ir::NameId, number: Option<u32>) -> String {
+    match number {
+        Some(number) => format!("{}{number}", module.name(name)),
+        None => module.name(name).to_string(),
+    }
+}
+
+/// Gives names that the parsed text does not declare itself their meaning in the function.
+fn map_names(
+    copier: &mut BodyCopier<'_, '_, '_>,
+    parsed: &Parsed,
+    from: &Body,
+    names: &BTreeMap<String, Operand>,
+) {
+    let module = &parsed.module;
+    let is_own = |stmt: StmtId| {
+        let is_placed = (stmt.as_u32() as usize) < from.statement_table().len();
+        is_placed && parsed.holds(from.source_span(stmt).start)
+    };
+    for (id, register) in from.registers().iter() {
+        let Some(decl) = from.reg_decls().get(register.decl) else {
+            continue;
+        };
+        let name = numbered(module, decl.name, decl.count.map(|_| register.number));
+        if let Some(Operand::Reg(to)) = names.get(&name)
+            && !decl.stmt.is_some_and(is_own)
+        {
+            copier.map_register(id, *to);
+        }
+    }
+    for (id, var) in from.vars().iter() {
+        let name = numbered(module, var.name, var.number);
+        if let Some(Operand::Var(to)) = names.get(&name)
+            && !var.stmt.is_some_and(is_own)
+        {
+            copier.map_var(id, *to);
+        }
+    }
+    for (id, label) in from.labels().iter() {
+        if let Some(Operand::Label(to)) = names.get(module.name(label.name))
+            && !is_own(label.stmt)
+        {
+            copier.map_label(id, *to);
+        }
+    }
+}
+
+/// Where lines that are trimmed and indented are in the new text.
+#[derive(Default)]
+pub(crate) struct Lines {
+    /// The start of each line and where it went.
+    moved: Vec<(u32, u32)>,
+}
+
+impl Lines {
+    pub(crate) fn push(&mut self, from: usize, to: usize) {
+        self.moved.push((from as u32, to as u32));
+    }
+
+    pub(crate) fn place(&self, at: u32) -> u32 {
+        let next = self.moved.partition_point(|(from, _)| *from <= at);
+        let line = next.checked_sub(1).and_then(|i| self.moved.get(i));
+        line.map_or(at, |(from, to)| to + (at - from))
+    }
+}

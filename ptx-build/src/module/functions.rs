@@ -1,0 +1,251 @@
+//! Functions and kernels of the module.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+
+use ptx_ir::{FuncId, FunctionKind, Linkage, SymbolId};
+
+use super::ModuleBuilder;
+use super::tables::{DeclState, Function};
+use crate::declaration::Declaration;
+use crate::error::{BuildError, BuildErrorKind};
+use crate::function::{Body, Chunk, FunctionBuilder, no_results};
+use crate::handle_owner::Handle;
+use crate::interface::FunctionHeader;
+use crate::lexical;
+use crate::operand::Func;
+use crate::refusal::{discarded, taken};
+
+impl ModuleBuilder {
+    /// Begins a kernel.
+    pub fn kernel(&mut self, name: &str) -> Result<FunctionBuilder<'_>, BuildError> {
+        self.begin(name, FunctionKind::Entry)
+    }
+
+    /// Begins a function. One that was [declared](Self::declare_func) before is begun with [`define`](Self::define).
+    pub fn func(&mut self, name: &str) -> Result<FunctionBuilder<'_>, BuildError> {
+        self.begin(name, FunctionKind::Func)
+    }
+
+    fn begin(&mut self, name: &str, kind: FunctionKind) -> Result<FunctionBuilder<'_>, BuildError> {
+        self.claim(name)?;
+        let (record, symbol) = self.draft.add_function(name, kind, None);
+        let func = self.add_function(name, kind, FunctionHeader::default(), (record, symbol));
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.is_defined = true;
+            f.lacks_header = true;
+        }
+        Ok(FunctionBuilder::new(self, func, record, kind, name, None))
+    }
+
+    fn add_function(
+        &mut self,
+        name: &str,
+        kind: FunctionKind,
+        interface: FunctionHeader,
+        (record, symbol): (FuncId, SymbolId),
+    ) -> Func {
+        let index = self.tables.functions.len() as u32;
+        self.tables.functions.push(Function {
+            name: name.to_string(),
+            kind,
+            interface,
+            declared: String::new(),
+            is_defined: false,
+            is_fixed: false,
+            written: DeclState::Open,
+            symbol,
+            record,
+            lacks_header: false,
+        });
+        self.tables.by_name.insert(name.to_string(), index);
+        Func {
+            owner: self.tables.owner,
+            index,
+        }
+    }
+
+    /// Declares a function that is defined further down or, with `.extern`, in another module.
+    pub fn declare_func(
+        &mut self,
+        name: &str,
+        linkage: Option<Linkage>,
+        returns: &[Declaration],
+        params: &[Declaration],
+    ) -> Result<Func, BuildError> {
+        let of = FunctionHeader {
+            linkage,
+            returns: returns.to_vec(),
+            params: params.to_vec(),
+            ..FunctionHeader::default()
+        };
+        self.declare_function(FunctionKind::Func, name, of)
+    }
+
+    /// Declares a function or a kernel with all that may be said of it. One that is known can be declared again.
+    pub fn declare_function(
+        &mut self,
+        kind: FunctionKind,
+        name: &str,
+        interface: FunctionHeader,
+    ) -> Result<Func, BuildError> {
+        let (func, id, text) = self.declaration_of(kind, name, interface)?;
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.written = DeclState::Declared;
+        }
+        let span = self.line(&text);
+        self.draft.push_function(id, span);
+        Ok(func)
+    }
+
+    /// Notes a function that is declared with this text, here or inside another one.
+    pub(crate) fn declaration_of(
+        &mut self,
+        kind: FunctionKind,
+        name: &str,
+        interface: FunctionHeader,
+    ) -> Result<(Func, FuncId, String), BuildError> {
+        lexical::module_name(name)?;
+        if let Some(result) = interface.returns.first()
+            && kind == FunctionKind::Entry
+        {
+            return Err(no_results(name, result.name()));
+        }
+        let text = format!("{};", interface.header(kind, name)?);
+        let known = self.tables.by_name.get(name).copied();
+        let before = known.and_then(|f| self.tables.functions.get(f as usize));
+        let before = match before {
+            Some(f) if f.kind != kind => return Err(taken(name)),
+            Some(f) if f.is_defined && f.written == DeclState::Declared => {
+                format!("{}\n{{\n}}", f.interface.header(f.kind, name)?)
+            }
+            Some(f) if f.declared.is_empty() => format!("{};", f.interface.header(f.kind, name)?),
+            Some(f) => f.declared.clone(),
+            None => String::new(),
+        };
+        let whole = format!("{}{before}\n{text}\n", self.tables.header);
+        let start = whole.len() - text.len() - 1;
+        let parsed = self.verify(&whole, start, &text)?;
+        if known.is_none() {
+            self.claim(name)?;
+        }
+        let symbol = self.tables.symbol(name);
+        let added = self.draft.import_function(&parsed, start, symbol);
+        let Some((id, symbol)) = added else {
+            return Err(taken(name));
+        };
+        let func = match known {
+            Some(index) => Func {
+                owner: self.tables.owner,
+                index,
+            },
+            None => self.add_function(name, kind, interface, (id, symbol)),
+        };
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.declared.clone_from(&text);
+            f.lacks_header = false;
+        }
+        Ok((func, id, text))
+    }
+
+    /// Begins the body of a function that was declared. The definition has the results, parameters, attributes and directives of
+    /// the declaration, and its linkage unless that is `.extern`; [`FunctionBuilder::param_variable`] and its siblings give the
+    /// handles of parameters and results, and [`FunctionBuilder::set_interface`] replaces all of it.
+    ///
+    /// ```
+    /// # use ptx_build::{Declaration, ModuleBuilder, at};
+    /// # use ptx_isa::{PtxVersion, ScalarType as T, StateSpace, Target};
+    /// # let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
+    /// let param = |name| Declaration::new(StateSpace::Param, T::B32, name);
+    /// let f = m.declare_func("f", None, &[param("r")], &[param("x")])?;
+    /// let mut b = m.define(f)?;
+    /// if let (Some(r), Some(x)) = (b.result_variable(0), b.param_variable(0)) {
+    ///     let value = b.reg(T::B32);
+    ///     b.ld().param().b32((value, at(x)))?;
+    ///     b.st().param().b32((at(r), value))?;
+    /// }
+    /// b.ret().emit(())?;
+    /// b.finish()?;
+    /// # m.finish()?;
+    /// # Ok::<(), ptx_build::BuildError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The function has a body already ([`Duplicate`](BuildErrorKind::Duplicate)), or belongs to another module or was discarded
+    /// ([`Foreign`](BuildErrorKind::Foreign)).
+    pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, BuildError> {
+        let known = self.tables.functions.get(func.index as usize);
+        let known = known.filter(|_| func.owner == self.tables.owner);
+        let known = known.ok_or_else(|| self.tables.past.refuse(Handle::Func(func), None))?;
+        let before = known.clone();
+        if known.written == DeclState::Discarded {
+            return Err(discarded(&known.name));
+        }
+        if known.is_defined {
+            let message = format!("`{}` has a body already", known.name);
+            let help = "a function has one body: give the other one another name";
+            return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
+        }
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.interface.linkage = f.interface.linkage.filter(|l| *l != Linkage::Extern);
+            f.is_defined = true;
+            f.is_fixed = false;
+        }
+        let (kind, name) = (before.kind, before.name.clone());
+        let (record, _) = self.draft.add_function(&name, kind, Some(before.symbol));
+        if let Some(f) = self.tables.functions.get_mut(func.index as usize) {
+            f.record = record;
+        }
+        let mut builder = FunctionBuilder::new(self, func, record, kind, &name, Some(before));
+        builder.bind_interface()?;
+        Ok(builder)
+    }
+
+    /// A function was discarded: it is as it was before, and what was declared inside it does not exist any more.
+    pub(crate) fn restore(&mut self, func: u32, before: Option<Function>, nested: &[u32]) {
+        match before {
+            Some(before) => {
+                if let Some(f) = self.tables.functions.get_mut(func as usize) {
+                    *f = before;
+                }
+            }
+            None => self.tables.remove_function(func),
+        }
+        for function in nested.iter().filter(|f| **f != func) {
+            self.tables.remove_function(*function);
+        }
+    }
+
+    /// Adds a finished function. What it declared inside is known from now on, as it is itself.
+    pub(crate) fn add_definition(&mut self, body: &Body, records: ptx_ir::Body, chunk: Chunk) {
+        let span = self.line(&chunk.text);
+        self.draft
+            .push_definition(body.record, span, records, chunk.order);
+        for function in &body.declared {
+            if let Some(f) = self.tables.functions.get_mut(*function as usize) {
+                f.written = DeclState::Declared;
+                f.lacks_header = false;
+            }
+        }
+        self.places.extend(&body.places);
+        for file in &body.files {
+            let entry = self.mentioned_files.entry(*file);
+            entry.or_insert_with(|| body.name.clone());
+        }
+    }
+
+    /// Gives a function that is not finished, but mentioned, the header that it has so far.
+    pub(crate) fn record_header(&mut self, func: u32) {
+        let Some(f) = self.tables.functions.get(func as usize) else {
+            return;
+        };
+        if !f.lacks_header {
+            return;
+        }
+        let record = f.record;
+        let text = format!("{}{}", self.tables.header, self.tables.prototype(func));
+        let parsed = ptx_parse::parse_str(&text).module;
+        self.draft.set_function_header(&parsed, 0, record, []);
+    }
+}

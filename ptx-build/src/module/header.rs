@@ -1,0 +1,84 @@
+//! The header of the module: version, target, address size.
+
+use alloc::format;
+use alloc::string::ToString;
+use core::fmt::Write as _;
+
+use ptx_isa::{Directive, PtxVersion, Target};
+
+use super::ModuleBuilder;
+use crate::error::BuildError;
+use crate::lexical;
+
+impl ModuleBuilder {
+    pub(super) fn write_header(&mut self) {
+        let mut target = self.target.text().to_string();
+        if self.is_virtual {
+            target = target.replacen("sm_", "compute_", 1);
+        }
+        for option in &self.options {
+            target.push_str(", ");
+            target.push_str(option);
+        }
+        self.tables.header = format!(
+            "{} {}\n{} {target}\n",
+            Directive::Version,
+            self.version,
+            Directive::Target,
+        );
+        for line in &self.more_targets {
+            let _ = writeln!(self.tables.header, "{} {line}", Directive::Target);
+        }
+        if let Some(bits) = self.address_size {
+            let _ = writeln!(self.tables.header, "{} {bits}", Directive::AddressSize);
+        }
+        self.draft.set_header(&self.tables.header);
+    }
+
+    /// The version it is made for.
+    #[must_use]
+    pub fn version(&self) -> PtxVersion {
+        self.version
+    }
+
+    /// The target it is made for.
+    #[must_use]
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// Addresses of 32 or 64 bits.
+    pub fn set_address_size(&mut self, bits: u8) {
+        self.address_size = Some(bits);
+        self.write_header();
+    }
+
+    /// Writes no `.address_size`: addresses have 32 bits then.
+    pub fn without_address_size(&mut self) {
+        self.address_size = None;
+        self.write_header();
+    }
+
+    /// Writes the target as `compute_80` in place of `sm_80`, which means the same.
+    pub fn write_virtual_target(&mut self) {
+        self.is_virtual = true;
+        self.write_header();
+    }
+
+    /// Adds a word behind the target: `debug`, `texmode_independent`. Manual 11.1.2.
+    pub fn target_option(&mut self, option: &str) -> Result<(), BuildError> {
+        lexical::name(option)?;
+        self.options.push(option.to_string());
+        self.write_header();
+        Ok(())
+    }
+
+    /// Adds another line of `.target` behind the first, a target or words such as `texmode_independent`. Its target means nothing:
+    /// that of the first line counts.
+    pub fn another_target(&mut self, words: &[&str]) -> Result<(), BuildError> {
+        words.iter().try_for_each(|w| lexical::name(w))?;
+        self.more_targets.push(words.join(", "));
+        self.write_header();
+        Ok(())
+    }
+}

@@ -1,0 +1,158 @@
+//! Comments, directives and text at module level.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write as _;
+
+use ptx_ir::{Code, Module, Span, Symbol};
+use ptx_isa::Directive;
+
+use super::ModuleBuilder;
+use crate::error::{BuildError, BuildErrorKind};
+use crate::interface::pragma;
+use crate::lexical;
+use crate::operand::Func;
+use crate::refusal::taken;
+use crate::section::{self, Datum};
+
+impl ModuleBuilder {
+    /// A comment on lines of its own.
+    pub fn comment(&mut self, text: &str) {
+        for line in text.lines() {
+            let _ = writeln!(self.text, "// {}", crate::function::comment_line(line));
+        }
+    }
+
+    /// `.file index "path"`, for [`FunctionBuilder::loc`].
+    pub fn file(&mut self, index: u32, path: &str) -> Result<(), BuildError> {
+        self.file_with(index, path, &[])
+    }
+
+    /// The same with what may stand behind the path: the time of the last change, and the size.
+    pub fn file_with(&mut self, index: u32, path: &str, more: &[u64]) -> Result<(), BuildError> {
+        let mut text = format!("{} {index} {}", Directive::File, lexical::string(path)?);
+        for number in more {
+            let _ = write!(text, ", {number}");
+        }
+        if self.files.contains(&index) {
+            let message = format!("the module has a file {index} already");
+            let help = "give each file an index of its own";
+            return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
+        }
+        self.item(&text)?;
+        self.files.insert(index);
+        Ok(())
+    }
+
+    /// `.pragma "…";`
+    pub fn pragma(&mut self, text: &str) -> Result<(), BuildError> {
+        self.pragmas(&[text])
+    }
+
+    /// `.pragma "…", "…";`
+    pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), BuildError> {
+        self.item(&pragma(texts)?)
+    }
+
+    /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
+    /// a function with a body, wherever that stands.
+    pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
+        let text = self.alias_text(alias, of)?;
+        let symbol = |f: Func| {
+            self.tables
+                .functions
+                .get(f.index as usize)
+                .map(|f| f.symbol)
+        };
+        let names = (symbol(alias), symbol(of));
+        let span = self.line(&text);
+        if let (Some(alias), Some(of)) = names {
+            self.draft.push_alias(alias, of, span);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn alias_text(&self, alias: Func, of: Func) -> Result<String, BuildError> {
+        let (a, b) = (self.tables.func(alias, None)?, self.tables.func(of, None)?);
+        let text = format!("{} {}, {};", Directive::Alias, a.name, b.name);
+        if a.is_defined {
+            let message = format!(
+                "`{}` has a body: it cannot be another name of `{}`",
+                a.name, b.name
+            );
+            let help = "declare a function without a body for the other name: `declare_func`";
+            return Err(
+                BuildError::new(BuildErrorKind::Duplicate, message, help).code_is(Code::Alias)
+            );
+        }
+        // Held against both as they are known so far; that the other one has a body shows at the end.
+        let header = b.interface.header(b.kind, &b.name)?;
+        let (p, q) = (&a.declared, format!("{header}\n{{\n}}\n"));
+        let p = if p.is_empty() || alias == of { "" } else { p };
+        let whole = format!("{}{p}\n{q}{text}\n", self.tables.header);
+        self.verify(&whole, whole.len() - text.len() - 1, &text)?;
+        Ok(text)
+    }
+
+    /// `.section name { … }`: debug information.
+    pub fn section(&mut self, name: &str, data: &[Datum]) -> Result<(), BuildError> {
+        let text = section::text(name, data)?;
+        self.item(&text)
+    }
+
+    /// Adds text as an item of the module, a debug section say, if it is legal alone.
+    pub fn item(&mut self, text: &str) -> Result<(), BuildError> {
+        let head = self.tables.header.len();
+        let module = self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
+        let name = |s: &Symbol| match s.number {
+            Some(n) => format!("{}{n}", module.name(s.name)),
+            None => module.name(s.name).to_string(),
+        };
+        let names: Vec<String> = module.symbols().iter().map(|(_, s)| name(s)).collect();
+        for name in &names {
+            lexical::module_name(name)?;
+        }
+        if let Some(name) = names.iter().find(|n| self.tables.names.contains(*n)) {
+            return Err(taken(name));
+        }
+        self.tables.names.extend(names);
+        let span = self.line(text.trim_end());
+        self.draft
+            .import(&module, head, span.start as usize, |_| None);
+        Ok(())
+    }
+
+    /// How long the text is, without the header.
+    pub(crate) fn text_len(&self) -> u32 {
+        self.text.len() as u32
+    }
+
+    /// Adds a line; gives where its text is.
+    pub(super) fn line(&mut self, text: &str) -> Span {
+        let start = self.text.len();
+        self.text.push_str(text);
+        let span = Span::at(start, self.text.len());
+        self.text.push('\n');
+        span
+    }
+
+    /// Refuses an item that is not legal behind the header.
+    pub(super) fn verify(
+        &self,
+        whole: &str,
+        start: usize,
+        text: &str,
+    ) -> Result<Module, BuildError> {
+        crate::check::errors(whole, start, start + text.len())
+            .map_err(|found| BuildError::illegal(text.to_string(), found))
+    }
+
+    pub(super) fn claim(&mut self, name: &str) -> Result<(), BuildError> {
+        lexical::module_name(name)?;
+        if !self.tables.names.insert(name.to_string()) {
+            return Err(taken(name));
+        }
+        Ok(())
+    }
+}

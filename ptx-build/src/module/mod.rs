@@ -1,0 +1,102 @@
+//! The module that is being built.
+
+mod functions;
+mod header;
+mod items;
+mod tables;
+mod variables;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::{Code, Module};
+use ptx_isa::{PtxVersion, Target};
+
+use crate::draft::Draft;
+use crate::error::{BuildError, BuildErrorKind};
+use crate::handle_owner::{HandleOwners, next_owner};
+pub(crate) use tables::{DeclState, Function, Tables};
+
+/// Makes a module: header, variables, kernels and functions.
+#[derive(Debug)]
+pub struct ModuleBuilder {
+    pub(crate) tables: Tables,
+    pub(crate) draft: Draft,
+    version: PtxVersion,
+    target: Target,
+    options: Vec<String>,
+    /// Further lines of `.target`.
+    more_targets: Vec<String>,
+    is_virtual: bool,
+    address_size: Option<u8>,
+    text: String,
+    /// What `.loc` said so far.
+    pub(crate) places: BTreeSet<[u32; 3]>,
+    /// The indices of `.file`.
+    files: BTreeSet<u32>,
+    /// Those that functions mention, each with the first function.
+    mentioned_files: BTreeMap<u32, String>,
+}
+
+impl ModuleBuilder {
+    /// An empty module with addresses of 64 bits.
+    #[must_use]
+    pub fn new(version: PtxVersion, target: Target) -> Self {
+        let mut module = Self {
+            tables: Tables {
+                owner: next_owner(),
+                header: String::new(),
+                globals: Vec::new(),
+                functions: Vec::new(),
+                names: BTreeSet::new(),
+                variables: BTreeMap::new(),
+                by_name: BTreeMap::new(),
+                past: HandleOwners::default(),
+            },
+            draft: Draft::new(),
+            version,
+            target,
+            options: Vec::new(),
+            more_targets: Vec::new(),
+            address_size: Some(64),
+            text: String::new(),
+            places: BTreeSet::new(),
+            files: BTreeSet::new(),
+            is_virtual: false,
+            mentioned_files: BTreeMap::new(),
+        };
+        module.write_header();
+        module
+    }
+
+    /// The text of the module so far.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("{}{}", self.tables.header, self.text)
+    }
+
+    /// The module, if it is legal as a whole.
+    pub fn finish(self) -> Result<Module, BuildError> {
+        let mut mentioned = self.mentioned_files.iter();
+        if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {
+            let message =
+                format!("`{function}` comes from a file {file}, which the module does not have");
+            let help = "`ModuleBuilder::file` adds it";
+            return Err(
+                BuildError::new(BuildErrorKind::Unplaced, message, help).code_is(Code::DebugInfo)
+            );
+        }
+        let is_header_late = self.draft.is_header_late();
+        let module = self.draft.finish(&self.tables.header, &self.text);
+        let found = Draft::errors(&module, is_header_late);
+        match found.is_empty() {
+            true => Ok(module),
+            false => {
+                let text = format!("{}{}", self.tables.header, self.text);
+                Err(BuildError::illegal(text, found))
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The names that a module has so far.
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Bound;
+
+use ptx_ir::{Code, FuncId, FunctionKind, SymbolId};
+
+use crate::error::{BuildError, BuildErrorKind};
+use crate::handle_owner::{Handle, HandleOwners};
+use crate::interface::FunctionHeader;
+use crate::operand::{Func, Variable};
+use crate::refusal::{discarded, later};
+use crate::writer::Dependency;
+
+/// A variable of the module.
+#[derive(Debug)]
+pub(crate) struct Global {
+    pub(crate) name: String,
+    /// Without its initial value.
+    pub(crate) text: String,
+    pub(crate) symbol: SymbolId,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) kind: FunctionKind,
+    pub(crate) interface: FunctionHeader,
+    /// The last declaration of it without a body; empty where there is none.
+    pub(crate) declared: String,
+    pub(super) is_defined: bool,
+    /// Whether statements were judged by its interface since it was declared or begun.
+    pub(super) is_fixed: bool,
+    pub(crate) symbol: SymbolId,
+    /// Its last record.
+    pub(super) record: FuncId,
+    /// Whether the record has no parameters so far.
+    pub(super) lacks_header: bool,
+    pub(crate) written: DeclState,
+}
+
+/// From where on a name of the module is known, in the order of the text.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum DeclState {
+    /// In its own body, until that is finished.
+    Open,
+    /// In a scope of another function, until that is finished.
+    Nested { owner: u32, scope: u32 },
+    /// Nowhere: the function was discarded before it was finished.
+    Discarded,
+    /// Everywhere.
+    Declared,
+}
+
+/// What was declared so far.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    pub(crate) owner: u32,
+    pub(crate) header: String,
+    pub(crate) globals: Vec<Global>,
+    pub(crate) functions: Vec<Function>,
+    pub(crate) names: BTreeSet<String>,
+    /// The variables among them.
+    pub(super) variables: BTreeMap<String, u32>,
+    /// The functions among them.
+    pub(super) by_name: BTreeMap<String, u32>,
+    pub(crate) past: HandleOwners,
+}
+
+impl Tables {
+    /// The name of a variable of this module, used in a function or, without a name of one, outside.
+    pub(crate) fn global(&self, var: Variable, place: Option<&str>) -> Result<&str, BuildError> {
+        let known = self.globals.get(var.index as usize);
+        let known = known.filter(|_| var.owner == self.owner);
+        known
+            .map(|g| g.name.as_str())
+            .ok_or_else(|| self.past.refuse(Handle::Var(var), place))
+    }
+
+    /// A function of this module, used in a function or outside.
+    pub(crate) fn func(&self, func: Func, place: Option<&str>) -> Result<&Function, BuildError> {
+        let known = self.functions.get(func.index as usize);
+        let known = known.filter(|_| func.owner == self.owner);
+        let known = known.ok_or_else(|| self.past.refuse(Handle::Func(func), place))?;
+        match (place, known.written) {
+            (_, DeclState::Discarded) => Err(discarded(&known.name)),
+            (None, DeclState::Open | DeclState::Nested { .. }) => Err(later(&known.name)),
+            _ => Ok(known),
+        }
+    }
+
+    /// Forgets a function; its handles are refused from now on.
+    pub(super) fn remove_function(&mut self, index: u32) {
+        if let Some(f) = self.functions.get_mut(index as usize) {
+            f.written = DeclState::Discarded;
+            self.names.remove(&f.name);
+            self.by_name.remove(&f.name);
+        }
+    }
+
+    /// Whether a name of the module begins like this.
+    pub(crate) fn has_prefix(&self, prefix: &str) -> bool {
+        let mut from = self
+            .names
+            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        from.next().is_some_and(|name| name.starts_with(prefix))
+    }
+
+    /// Statements were judged that mention these.
+    pub(crate) fn fix(&mut self, mentions: &[Dependency]) {
+        for mention in mentions {
+            if let Dependency::Func(f) = mention
+                && let Some(f) = self.functions.get_mut(*f as usize)
+            {
+                f.is_fixed = true;
+            }
+        }
+    }
+
+    /// Refuses to change an interface that statements were judged by.
+    pub(crate) fn can_change(&self, func: Func) -> Result<(), BuildError> {
+        match self.functions.get(func.index as usize) {
+            Some(f) if f.is_fixed => Err(BuildError::new(
+                BuildErrorKind::Argument,
+                format!(
+                    "`{}` is mentioned already with the interface that it had",
+                    f.name
+                ),
+                "say what it takes and returns before statements mention it",
+            )
+            .code_is(Code::Prototype)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A variable as a declaration, for statements that mention it.
+    pub(crate) fn global_text(&self, var: u32) -> String {
+        let global = self.globals.get(var as usize);
+        global.map_or(String::new(), |g| format!("{}\n", g.text))
+    }
+
+    /// A variable or function by its name.
+    pub(crate) fn symbol(&self, name: &str) -> Option<SymbolId> {
+        if let Some(index) = self.variables.get(name) {
+            return Some(self.globals.get(*index as usize)?.symbol);
+        }
+        let index = *self.by_name.get(name)?;
+        Some(self.functions.get(index as usize)?.symbol)
+    }
+
+    /// The interface of a function as a declaration, for statements that mention it.
+    pub(crate) fn prototype(&self, func: u32) -> String {
+        let Some(f) = self.functions.get(func as usize) else {
+            return String::new();
+        };
+        let header = f.interface.shape().header(f.kind, &f.name);
+        format!("{};\n", header.unwrap_or_default())
+    }
+}

@@ -1,0 +1,120 @@
+//! Variables of the module.
+
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::SymbolId;
+
+use super::ModuleBuilder;
+use super::tables::Global;
+use crate::declaration::Declaration;
+use crate::error::BuildError;
+use crate::initializer::Scope;
+use crate::lexical;
+use crate::operand::Variable;
+use crate::refusal::{no_variables, taken};
+use crate::writer::Dependency;
+
+impl ModuleBuilder {
+    /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
+    /// again where the linkage allows it, `.extern` before the definition say, and keeps its handle.
+    pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
+        declaration.has_members()?;
+        let all = self.declare_all(declaration)?;
+        let first = all.first().copied();
+        first.ok_or_else(|| no_variables(""))
+    }
+
+    /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
+    pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Variable>, BuildError> {
+        let scope = Scope {
+            tables: &self.tables,
+            body: None,
+        };
+        let (text, mut mentions) = declaration.statement(&scope)?;
+        let mut whole = self.tables.header.clone();
+        mentions.sort_unstable();
+        mentions.dedup();
+        for mention in mentions {
+            match mention {
+                Dependency::Global(v) => whole.push_str(&self.tables.global_text(v)),
+                Dependency::Func(f) => whole.push_str(&self.tables.prototype(f)),
+                _ => {}
+            }
+        }
+        let mut members: Vec<(String, String, Option<u32>)> = Vec::new();
+        let mut again = false;
+        for name in declaration.names() {
+            for member in name.members()? {
+                lexical::module_name(&member)?;
+                let bare = declaration.bare(name, &member)?;
+                let known = self.variable(&member);
+                if self.tables.names.contains(&member) {
+                    match known {
+                        Some(_) => again = true,
+                        None => return Err(taken(&member)),
+                    }
+                }
+                if let Some(known) = known {
+                    whole.push_str(&self.tables.global_text(known));
+                }
+                members.push((member, bare, known));
+            }
+        }
+        let start = whole.len();
+        whole.push_str(&text);
+        let parsed = match self.verify(&whole, start, &text) {
+            Ok(parsed) => parsed,
+            Err(_) if again => return Err(taken(declaration.name())),
+            Err(error) => return Err(error),
+        };
+        let at = self.line(&text).start as usize;
+        let tables = &self.tables;
+        let found = self
+            .draft
+            .import(&parsed, start, at, |name| tables.symbol(name));
+        let found: BTreeMap<String, SymbolId> = found.into_iter().collect();
+        let handles = members.into_iter().map(|(name, text, known)| {
+            let symbol = match found.get(&name) {
+                Some(symbol) if declaration.is_plain(&name) => *symbol,
+                _ => self.member_symbol(&name, &found),
+            };
+            let index = known.unwrap_or(self.tables.globals.len() as u32);
+            self.tables.names.insert(name.clone());
+            let global = Global { name, text, symbol };
+            match self.tables.globals.get_mut(index as usize) {
+                Some(before) => *before = global,
+                None => {
+                    self.tables.variables.insert(global.name.clone(), index);
+                    self.tables.globals.push(global);
+                }
+            }
+            Variable {
+                owner: self.tables.owner,
+                index,
+            }
+        });
+        Ok(handles.collect())
+    }
+
+    /// Adds the name of a member of a range, whose first member is among those found.
+    fn member_symbol(&mut self, name: &str, found: &BTreeMap<String, SymbolId>) -> SymbolId {
+        let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let (prefix, number) = name.split_at(digits);
+        let first = found.get(&format!("{prefix}0")).copied();
+        let symbols = self.draft.module.symbols();
+        match first.and_then(|id| symbols.get(id)).copied() {
+            Some(first) => {
+                let number = number.parse().ok();
+                self.draft.add_symbol(first.name, number, first.kind)
+            }
+            None => SymbolId::new(u32::MAX),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<u32> {
+        self.tables.variables.get(name).copied()
+    }
+}

@@ -1,0 +1,70 @@
+//! Errors of names, which several parts of the builder report.
+
+use alloc::format;
+
+use ptx_ir::Code;
+
+use crate::error::{BuildError, BuildErrorKind};
+
+#[cold]
+pub(crate) fn taken(name: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Duplicate,
+        format!("the module has a `{name}` already"),
+        "give it another name; a function that was declared is begun with `define`",
+    )
+}
+
+/// A function whose text comes behind what mentions it.
+#[cold]
+pub(crate) fn later(function: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Unplaced,
+        format!("`{function}` is begun and not finished, and stands behind what mentions it"),
+        "declare it before with `declare_func`, and begin it with `define`",
+    )
+    .code_is(Code::LateDeclaration)
+}
+
+/// A function that was discarded before it was finished.
+#[cold]
+pub(crate) fn discarded(function: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Foreign,
+        format!("the function `{function}` was discarded"),
+        "use the handle of the function that was built in its place, or declare one with `declare_func`",
+    )
+}
+
+#[cold]
+pub(crate) fn no_variables(range: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Argument,
+        format!("`{range}` is a range without members that can be named"),
+        "a range has one member at least, and its name ends with no digit: of `x1<4>` nothing can be named, as `x10` is 10 behind `x`",
+    )
+    .code_is(Code::BadCount)
+}
+
+/// What stands outside of its scope, or behind another one of its name.
+#[cold]
+pub(crate) fn hidden(noun: &str, name: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Foreign,
+        format!(
+            "the {noun} `{name}` is not visible here: its scope is closed, or its name means something else"
+        ),
+        "make it before the scope is opened, and give what is inside another name",
+    )
+    .code_is(Code::LabelOutOfScope)
+}
+
+/// A label that is mentioned before it is placed, while the module has its name.
+#[cold]
+pub(crate) fn early(label: &str) -> BuildError {
+    BuildError::new(
+        BuildErrorKind::Duplicate,
+        format!("the module has a `{label}` too, which the name means before the label is placed"),
+        "give the label another name, or none: `label`",
+    )
+}

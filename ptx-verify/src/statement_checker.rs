@@ -1,0 +1,96 @@
+//! Checks the statements of a function while it is built.
+
+use alloc::vec::Vec;
+use ptx_ir::query::Environment;
+use ptx_ir::{
+    Binding, Body, Diagnostic, FuncId, InstId, LabelId, Module, Param, Severity, Statement, StmtId,
+};
+
+use crate::body;
+use crate::context::Context;
+use crate::instruction::Instructions;
+pub use crate::param_access::Direction;
+
+/// Checks single statements of a module that is being built. What was declared since the last statement has to be
+/// announced; each announcement is linear in the new declarations.
+#[derive(Clone, Debug)]
+pub struct StatementChecker {
+    environment: Environment,
+    instructions: Instructions,
+}
+
+impl StatementChecker {
+    /// Checks for the version and the target of the module. Linear in its declarations.
+    #[must_use]
+    pub fn new(module: &Module) -> Self {
+        Self {
+            environment: Environment::of(module),
+            instructions: Instructions::new(module),
+        }
+    }
+
+    /// Enters a body: the statements that follow are in it. Linear in its declarations.
+    pub fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
+        self.instructions.enter(module, function, body);
+    }
+
+    /// Takes note of mnemonics that the module got since.
+    pub fn extend_mnemonics(&mut self, module: &Module) {
+        self.instructions.update_mnemonics(module);
+    }
+
+    /// Takes note of names that the module got since.
+    pub fn extend_symbols(&mut self, module: &Module) {
+        self.instructions.names_mut().extend_symbols(module);
+    }
+
+    /// Takes note of registers and variables that the entered body got since.
+    #[inline]
+    pub fn extend_body(&mut self, body: &Body) {
+        self.instructions.names_mut().extend_body(body);
+    }
+
+    /// Takes note of a parameter or result that the function got since; `None` for the parameters of a kernel.
+    pub fn declare_parameter(&mut self, param: &Param, direction: Option<Direction>) {
+        self.instructions.names_mut().declare_parameter(param);
+        if let (Binding::Var(var), Some(direction)) = (param.binding, direction) {
+            self.instructions.parameters.declare(var, direction);
+        }
+    }
+
+    /// Takes note of a table that was placed at a label.
+    pub fn declare_table(&mut self, body: &Body, label: LabelId) {
+        self.instructions.names_mut().update_label(body, label);
+    }
+
+    /// Whether an instruction of the entered body is legal as far as this is known without a look at other statements;
+    /// if not, [`errors`](Self::errors) decides.
+    #[inline]
+    #[must_use]
+    pub fn is_legal(&mut self, module: &Module, body: &Body, id: InstId) -> bool {
+        let environment = self.environment;
+        self.instructions.is_legal(module, environment, body, id)
+    }
+
+    /// What is wrong with a statement of the entered body, without warnings. Spans are from the start of the module's
+    /// source, which has to have the text of the statement at its place.
+    #[must_use]
+    pub fn errors(&mut self, module: &Module, body: &Body, stmt: StmtId) -> Vec<Diagnostic> {
+        let mut context = Context::new(module, self.environment);
+        match body.statement(stmt) {
+            Some(Statement::Inst(id)) => {
+                if let Some(inst) = body.inst(id) {
+                    self.instructions.check(&mut context, body, stmt, id, inst);
+                }
+            }
+            Some(statement) => {
+                let span = body.source_span(stmt);
+                body::check(&mut context, body, statement, span);
+            }
+            None => {}
+        }
+        let mut found = context.into_diagnostics();
+        found.retain(|d| d.severity == Severity::Error);
+        found
+    }
+}
