@@ -67,7 +67,7 @@ fn value(state: &State, name: &str) -> Option<u128> {
 
 #[test]
 fn claims_hold_when_run() {
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let (mut claims, mut dead, mut checked) = (0, 0, 0);
     for _ in 0..4000 {
         let program = program(&mut random);

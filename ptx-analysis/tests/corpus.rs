@@ -58,7 +58,7 @@ fn each(
 /// The shape of each function once, however many files have it.
 fn graphs(folder: &Path, most_bytes: u64) -> (u32, usize) {
     let mut seen = HashSet::new();
-    let mut random = Random(11);
+    let mut random = Random::new(11);
     let count = each(folder, most_bytes, |_, analysis| {
         let graph = brute::of_cfg(analysis.cfg());
         if !seen.insert(format!("{graph:?}")) {

@@ -60,7 +60,7 @@ impl<const BACKWARD: bool> Analysis for Random150<BACKWARD> {
         state.insert(add);
     }
     fn edge(&self, from: u32, to: u32, state: &mut SparseSet) -> bool {
-        let mut random = Random(self.seed ^ u64::from(from * 100 + to));
+        let mut random = Random::new(self.seed ^ u64::from(from * 100 + to));
         state.remove(random.below(FACTS.into()) as u32);
         random.below(8) != 0
     }
@@ -103,7 +103,7 @@ fn naive<A: Analysis<Node = u32>>(graph: &Digraph, analysis: &A) -> Vec<Option<A
 }
 
 fn least<const BACKWARD: bool>(seed: u64) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     for _ in 0..3000 {
         let graph = random_graph(&mut random);
         let analysis = Random150::<BACKWARD>::new(&mut random, graph.node_count());
@@ -138,7 +138,7 @@ fn backward_is_the_least_solution() {
 /// Joins the effects of every single path, on graphs without cycles. These effects distribute over joins.
 #[test]
 fn equals_the_meet_over_all_paths() {
-    let mut random = Random(5);
+    let mut random = Random::new(5);
     for _ in 0..2000 {
         let nodes = 1 + random.below(8) as u32;
         let edges: Vec<(u32, u32)> = (0..random.below(u64::from(nodes) * 2))
@@ -177,7 +177,7 @@ fn equals_the_meet_over_all_paths() {
 }
 
 fn cursor<const BACKWARD: bool>() {
-    let mut random = Random(6);
+    let mut random = Random::new(6);
     for _ in 0..500 {
         let graph = random_graph(&mut random);
         let analysis = Random150::<BACKWARD>::new(&mut random, graph.node_count());
@@ -224,7 +224,7 @@ fn a_cursor_replays() {
 
 #[test]
 fn forward_states_are_of_reached_blocks() {
-    let mut random = Random(9);
+    let mut random = Random::new(9);
     for _ in 0..500 {
         let graph = random_graph(&mut random);
         let mut analysis = Random150::<false>::new(&mut random, graph.node_count());
@@ -239,7 +239,7 @@ fn forward_states_are_of_reached_blocks() {
 
 #[test]
 fn sets() {
-    let mut random = Random(8);
+    let mut random = Random::new(8);
     for round in 0..2000 {
         let universe = 1 + random.below(400);
         let mut pick = || -> BTreeSet<u32> {

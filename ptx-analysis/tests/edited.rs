@@ -82,13 +82,8 @@ fn result(module: &Module) -> impl PartialEq + std::fmt::Debug {
 
 #[test]
 fn analyses_see_the_order_after_edits() {
-    let mut state = 7u64;
-    let mut random = |below: usize| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 33) as usize % below
-    };
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut random = |below: usize| rng.usize(..below);
     let mut edits = 0;
     for _ in 0..60 {
         let mut module = module();

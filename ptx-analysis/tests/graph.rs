@@ -10,7 +10,7 @@ use ptx_analysis::graph::{
 
 /// Runs a check on 8,000 graphs.
 fn on_graphs(check: impl Fn(&Digraph)) {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     for _ in 0..8000 {
         check(&random_graph(&mut random));
     }
@@ -47,7 +47,7 @@ fn post_dominators_and_control_dependence() {
 
 #[test]
 fn frontiers() {
-    let mut random = Random(7);
+    let mut random = Random::new(7);
     for _ in 0..8000 {
         let graph = random_graph(&mut random);
         check::frontiers(&graph, &mut random);

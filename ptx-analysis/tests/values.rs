@@ -91,7 +91,7 @@ impl Found {
 
 #[test]
 fn equal_numbers_are_equal_values() {
-    let mut random = Random(12);
+    let mut random = Random::new(12);
     let (mut pairs, mut checked) = (0, 0);
     for _ in 0..4000 {
         let program = program(&mut random);

@@ -211,13 +211,8 @@ mod tests {
     fn agrees_with_a_plain_list() {
         let mut order = StatementOrder::<StmtId>::new(20);
         let mut list: Vec<u32> = (0..20).collect();
-        let mut state = 1u64;
-        let mut random = |below: usize| {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
-            (state >> 33) as usize % below
-        };
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut random = |below: usize| rng.usize(..below);
         for round in 0..3000u32 {
             let fresh = 20 + round;
             let id = if random(3) > 0 {

@@ -143,12 +143,9 @@ mod tests {
             }
             assert_eq!(crate::$name::from_index(crate::$name::COUNT), None);
             // Random bytes.
-            let mut state = 1u64;
+            let mut random = fastrand::Rng::with_seed(1);
             for length in 0..2000 {
-                let word: Vec<u8> = (0..length % 40).map(|_| {
-                    state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                    (state >> 33) as u8
-                }).collect();
+                let word: Vec<u8> = (0..length % 40).map(|_| random.u8(..)).collect();
                 assert_eq!(crate::$name::from_text(&word), None);
             }
         })*};

@@ -83,13 +83,8 @@ fn every_form_takes_what_it_lists() {
 
 #[test]
 fn the_order_is_found_again_from_any_other() {
-    let mut state = 7u64;
-    let mut random = |n: usize| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 33) as usize % n
-    };
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut random = |n: usize| rng.usize(..n);
     let mut count = 0;
     for instruction in Instruction::ALL {
         let (opcode, fixed) = (instruction.opcode(), instruction.words().len());

@@ -12,7 +12,7 @@ impl Hash {
     }
 
     pub(crate) fn number(self, n: u64) -> Self {
-        Self(Random(self.0.rotate_left(7) ^ n).next())
+        Self(Random::new(self.0.rotate_left(7) ^ n).next())
     }
 
     pub(crate) fn wide(self, n: u128) -> Self {

@@ -7,7 +7,7 @@ use ptx_machine::{End, Machine, Random};
 
 #[test]
 fn both_come_to_the_same_state() {
-    let mut random = Random(3);
+    let mut random = Random::new(3);
     let (mut done, mut stores) = (0, 0);
     for _ in 0..3000 {
         let program = program(&mut random);

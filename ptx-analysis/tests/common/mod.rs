@@ -4,19 +4,16 @@
 
 use std::fmt::Write as _;
 
-/// A small generator of numbers: the same seed, the same function.
-pub(crate) struct Random(u64);
+/// Random numbers: the same seed gives the same function.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % n.max(1)
+        self.0.usize(..n.max(1))
     }
 
     pub(crate) fn one_in(&mut self, n: usize) -> bool {

@@ -15,13 +15,8 @@ fn nonsense_is_answered() {
         .iter()
         .map(|t| t.modifier())
         .collect();
-    let mut state = 1u64;
-    let mut next = |n: usize| {
-        state = state
-            .wrapping_mul(6364136223846793005)
-            .wrapping_add(1442695040888963407);
-        (state >> 33) as usize % n
-    };
+    let mut rng = fastrand::Rng::with_seed(1);
+    let mut next = |n: usize| rng.usize(..n);
     let values = [
         0,
         1,

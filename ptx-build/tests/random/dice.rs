@@ -3,24 +3,19 @@
 use ptx_build::Number;
 use ptx_isa::ScalarType as T;
 
-pub(crate) struct Dice(u64);
+pub(crate) struct Dice(fastrand::Rng);
 
 impl Dice {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed ^ 0x9E37_79B9_7F4A_7C15)
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        // splitmix64
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     pub(crate) fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
+        self.0.usize(..n.max(1))
     }
 
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
@@ -57,7 +52,7 @@ impl Dice {
         }
     }
 
-    /// Text of any sort, for strings, comments and items.
+    /// Text for strings, comments and items.
     pub(crate) fn text(&mut self) -> String {
         const TEXTS: &[&str] = &[
             "",

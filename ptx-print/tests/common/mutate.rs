@@ -2,29 +2,21 @@
 
 use ptx_ir::lex::{Lexer, TokenKind};
 
-/// A small generator of random numbers (SplitMix64).
-pub(crate) struct Random(u64);
+/// Random numbers.
+pub(crate) struct Random(fastrand::Rng);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(fastrand::Rng::with_seed(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        self.0.u64(..)
     }
 
     /// A number below `end`, or 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        if end == 0 {
-            0
-        } else {
-            (self.next() % end as u64) as usize
-        }
+        self.0.usize(..end.max(1))
     }
 
     pub(crate) fn pick<'t, T>(&mut self, from: &'t [T]) -> &'t T {
@@ -181,7 +173,7 @@ pub(crate) fn bytes(text: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
-/// One random change of tokens: drop, double, swap, replace, insert.
+/// One random change of tokens: drop, duplicate, replace, insert.
 pub(crate) fn tokens(text: &mut Vec<u8>, random: &mut Random) {
     let spans: Vec<(usize, usize)> = Lexer::new(text)
         .filter(|t| t.kind != TokenKind::Whitespace)
@@ -210,7 +202,7 @@ pub(crate) fn tokens(text: &mut Vec<u8>, random: &mut Random) {
             text.splice(start..start, new.into_bytes());
         }
         _ => {
-            // A whole stretch of tokens goes.
+            // Several tokens.
             let (from, to) = (start.min(other), end.max(other_end));
             if to - from < 400 {
                 text.drain(from..to);

@@ -7,7 +7,7 @@ use ptx_transform::clean::Pass;
 /// Repeating a single pass until nothing changes is the same as cleaning with this pass alone.
 #[test]
 fn repeated_single_passes_equal_cleaning() {
-    let mut random = Random(seed() + 1);
+    let mut random = Random::new(seed() + 1);
     let mut most = 0;
     for _ in 0..200 {
         let text = program(&mut random).text;
@@ -34,7 +34,7 @@ fn seed() -> u64 {
 
 #[test]
 fn random_functions_keep_their_effects() {
-    let mut random = Random(seed());
+    let mut random = Random::new(seed());
     let (mut changes, mut effects, mut shorter) = (0, 0, 0);
     for nth in 0..1500 {
         let mut program = program(&mut random);
