@@ -10,10 +10,6 @@ impl Random {
         Self(fastrand::Rng::with_seed(seed))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0.u64(..)
-    }
-
     /// A number below `end`, or 0.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0.usize(..end.max(1))
