@@ -13,7 +13,7 @@ use ptx_ir::{
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::items::quote;
-use crate::name_conflicts::NameForm;
+use crate::names::NameForm;
 use crate::operand_grammar::{self, check_arguments, is_address, is_bracket_part, is_pair, part};
 use crate::placement::stands_alone;
 use crate::{EditError, Editor, ModuleEditor};

@@ -11,7 +11,8 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, DirectivePosition, Ending, ScalarType, StateSpace};
 
-use crate::name_conflicts::{NameForm, Visible, check_new_name};
+use crate::name_conflicts::{Visible, check_new_name};
+use crate::names::NameForm;
 use crate::operand_grammar::check_arguments;
 use crate::{EditError, ModuleEditor};
 

@@ -77,7 +77,6 @@ mod item_order;
 mod items;
 mod linkage;
 mod name_conflicts;
-mod name_patches;
 mod names;
 mod operand_grammar;
 mod param_list;
@@ -94,6 +93,9 @@ pub use construct::NewStmt;
 pub use cursor::Cursor;
 pub use editor::{EditModule, Editor, ModuleEditor};
 pub use error::EditError;
+pub use names::{
+    Entity, NameForm, NameRef, Names, OwnSymbols, RenameError, Renaming, TakenNames, own_symbols,
+};
 pub use ptx_ir::edit_log::RemovedComments;
 pub use signature::{NewParam, ParamList};
 

@@ -1,19 +1,22 @@
 //! Renaming: the declaration and every use get another name; all other bytes are unchanged.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::edit_log::{NewText, Patch};
+use ptx_ir::lex::ident_tokens::{Text, Words};
 use ptx_ir::raw::{RawBody, RawEdits, RawModule};
 use ptx_ir::{
-    Binding, Body, FuncId, Item, ItemId, LabelId, NameId, Operand, Param, RegDeclId, Statement,
-    StmtId, Symbol, SymbolId, Var, VarId,
+    Binding, FuncId, Item, ItemId, LabelId, Module, NameId, Param, RegDeclId, Span, StmtId, Symbol,
+    SymbolId, Var, VarId,
 };
 
 use crate::editor::EditModule as _;
-use crate::name_conflicts::{NameForm, Visible, check_new_name};
-use crate::name_patches::{Among, Replacement};
-use crate::uses::debug_mentions;
+use crate::name_conflicts::{check_declarable, is_new};
+use crate::names::{
+    Entity, Finder, NameForm, NameRef, NewNames, find_capture, is_debug_name, is_unresolved,
+};
 use crate::{EditError, Editor, ModuleEditor};
 
 impl Editor<'_> {
@@ -22,40 +25,38 @@ impl Editor<'_> {
     /// # Errors
     ///
     /// [`EditError::Taken`] and [`EditError::Overlap`] if another name would be captured, [`EditError::Spelling`] for a text
-    /// that is not a name, or of a range ends with a digit, [`EditError::Used`] if the old name is ambiguous.
+    /// that is not a name, or of a range ends with a digit, [`EditError::Used`] if the old name is also used where names are
+    /// not resolved, such as in a debug section.
     pub fn rename_register(&mut self, decl: RegDeclId, name: &str) -> Result<(), EditError> {
         let declared = self.body().reg_decls().get(decl);
         let declared = *declared.ok_or(EditError::UnknownId)?;
-        let is_it = |body: &Body, o| match o {
-            Operand::Reg(id) => body.registers().get(id).is_some_and(|r| r.decl == decl),
-            _ => false,
-        };
-        let replacement = self.replacement(declared.name, name, declared.count)?;
-        self.patch_uses(&replacement, declared.stmt, is_it);
+        let entity = Entity::Register(self.function, decl);
+        let form = NameForm::of(declared.count);
+        let new = self.rename(entity, (declared.name, form), name)?;
         if let Some(decl) = self.body_mut().reg_decls_mut().get_mut(decl) {
-            decl.name = replacement.new;
+            decl.name = new;
         }
-        self.rename_binding(Binding::Register(decl), declared.name, &replacement);
+        self.rename_binding(Binding::Register(decl), new);
         Ok(())
     }
 
-    /// Renames a label. Linear in the body.
+    /// Renames a label. Linear in the body and in the symbols.
     ///
     /// # Errors
     ///
-    /// As for [`rename_register`](Self::rename_register); [`EditError::Used`] if a debug section or a range of labels mentions it.
+    /// As for [`rename_register`](Self::rename_register).
     pub fn rename_label(&mut self, label: LabelId, name: &str) -> Result<(), EditError> {
         let old = self.body().labels().get(label);
-        let old = *old.ok_or(EditError::UnknownId)?;
-        if debug_mentions(self.module, old.name) || self.in_label_range(old.name) {
-            return Err(EditError::Used(String::from(self.module.name(old.name))));
+        let old = old.ok_or(EditError::UnknownId)?.name;
+        // A symbol has precedence over a label that is defined after its use.
+        let mut symbols = self.module.symbols().values();
+        if symbols.any(|s| self.module.name(s.name) == name) {
+            return Err(EditError::Taken(String::from(name)));
         }
-        let replacement = self.replacement(old.name, name, None)?;
-        self.patch_uses(&replacement, Some(old.stmt), |_, o| {
-            o == Operand::Label(label)
-        });
+        let entity = Entity::Label(self.function, label);
+        let new = self.rename(entity, (old, NameForm::Plain), name)?;
         if let Some(label) = self.body_mut().labels_mut().get_mut(label) {
-            label.name = replacement.new;
+            label.name = new;
         }
         Ok(())
     }
@@ -68,101 +69,84 @@ impl Editor<'_> {
     pub fn rename_variable(&mut self, var: VarId, name: &str) -> Result<(), EditError> {
         let old = self.body().vars().get(var);
         let old = *old.ok_or(EditError::UnknownId)?;
-        let same = move |v: &Var| (v.name, v.stmt, v.scope) == (old.name, old.stmt, old.scope);
-        let count = old.number.map(|_| u32::MAX);
-        let replacement = self.replacement(old.name, name, count)?;
-        let is_it = |body: &Body, o| match o {
-            Operand::Var(id) => body.vars().get(id).is_some_and(same),
-            _ => false,
+        let same = |v: &Var| (v.name, v.stmt, v.scope) == (old.name, old.stmt, old.scope);
+        let all = self.body().vars().iter();
+        let all: Vec<VarId> = all.filter(|(_, v)| same(v)).map(|(id, _)| id).collect();
+        let first = match old.number {
+            Some(_) => all.first().copied().unwrap_or(var),
+            None => var,
         };
-        self.patch_uses(&replacement, old.stmt, is_it);
-        let mut first = var;
-        let vars = self.body_mut().vars_mut();
-        for id in vars.ids() {
-            if let Some(v) = vars.get_mut(id).filter(|v| same(v)) {
-                v.name = replacement.new;
-                first = first.min(id);
+        let entity = Entity::Variable(self.function, first);
+        let form = NameForm::of(old.number);
+        let new = self.rename(entity, (old.name, form), name)?;
+        for id in all {
+            if let Some(v) = self.body_mut().vars_mut().get_mut(id) {
+                v.name = new;
             }
         }
-        self.rename_binding(Binding::Var(first), old.name, &replacement);
+        self.rename_binding(Binding::Var(first), new);
         Ok(())
     }
 
-    /// Whether a range of labels such as `N<5>` in a table of targets may include a label.
-    fn in_label_range(&self, label: NameId) -> bool {
-        let text = self.module.name(label);
-        let prefix = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        let pool = self.body().pool();
-        prefix.len() < text.len()
-            && pool.operands().iter().any(|o| match *o {
-                Operand::Range(at) => match pool.get(at) {
-                    Operand::Name(name) => self.module.name(name) == prefix,
-                    Operand::Label(_) => true,
-                    _ => false,
-                },
-                _ => false,
-            })
-    }
-
-    fn replacement(
+    /// Checks a new name of an entity and patches the statements that contain it. Their records are not changed.
+    fn rename(
         &mut self,
-        old: NameId,
-        new: &str,
-        count: Option<u32>,
-    ) -> Result<Replacement, EditError> {
-        if self.is_ambiguous(old) {
+        entity: Entity,
+        (old, form): (NameId, NameForm),
+        name: &str,
+    ) -> Result<NameId, EditError> {
+        check_declarable(name, form)?;
+        if is_unresolved(self.module, self.body(), old) {
             return Err(EditError::Used(String::from(self.module.name(old))));
         }
-        let old = String::from(self.module.name(old));
-        let new = self.new_name(new, NameForm::of(count))?;
-        Ok(Replacement { old, new, count })
+        let function = Some(self.function);
+        check_captures(
+            self.module,
+            function,
+            &NewNames::from([(entity, String::from(name))]),
+            (name, form),
+        )?;
+        let new = self.intern(name);
+        let header = declares_parameter(self.module, self.function, entity);
+        if let Some(item) = header {
+            self.of_module().patch_item(item, entity, (old, new));
+        }
+        self.patch_statements(entity, new);
+        self.edits();
+        Ok(new)
     }
 
-    /// Patches the declaration and all statements that use it.
-    fn patch_uses(
-        &mut self,
-        replacement: &Replacement,
-        declaration: Option<StmtId>,
-        is_it: impl Fn(&Body, Operand) -> bool,
-    ) {
-        let body = self.body();
-        let uses = |s: Statement| body.walk(s).operands().any(|o| is_it(body, o));
-        let users: Vec<(StmtId, Statement)> = body
-            .statements()
-            .filter(|&(id, s)| declaration == Some(id) || uses(s))
-            .collect();
-        for (id, statement) in users {
-            self.patch_statement(replacement, id, statement);
-        }
-        if declaration.is_none() {
-            // A parameter.
-            let function = Item::Function(self.function);
-            let item = self.module.items().find(|(_, i)| *i == function);
-            if let Some((item, _)) = item {
-                self.of_module()
-                    .patch_item(replacement, item, Among::HeaderInside);
+    /// Patches the statements that contain an entity.
+    fn patch_statements(&mut self, entity: Entity, new: NameId) {
+        let mut finder = Finder::new(self.module);
+        finder.enter(self.function);
+        let mut found: Vec<(StmtId, NameRef)> = Vec::new();
+        let mut refs = Vec::new();
+        for (id, statement) in self.body().statements() {
+            if finder
+                .leaves_of(statement)
+                .iter()
+                .any(|l| l.entity == entity)
+            {
+                finder.find_in_statement(id, statement, &mut refs);
+                found.extend(
+                    refs.drain(..)
+                        .filter(|r| r.entity == entity)
+                        .map(|r| (id, r)),
+                );
             }
         }
-        self.edits();
-    }
-
-    fn patch_statement(&mut self, replacement: &Replacement, id: StmtId, statement: Statement) {
-        let body = self.body();
-        let span = body.source_span(id);
-        let earlier = body.edits().map(|e| RawEdits::patches(e, id));
-        let earlier = earlier.unwrap_or_default();
-        let among = Among::of(statement);
-        for patch in replacement.patches(self.module, span, earlier, among) {
-            self.edits().patch(id, patch);
+        for (id, name) in found {
+            self.edits().patch(id, patch(name, new));
         }
     }
 
     /// Renames the declarator or the parameter that declares something.
-    fn rename_binding(&mut self, binding: Binding, old: NameId, replacement: &Replacement) {
+    fn rename_binding(&mut self, binding: Binding, new: NameId) {
         let declarations = self.body_mut().declarations_mut();
         let mut declarators = declarations.declarators.iter_mut();
-        if let Some(d) = declarators.find(|d| d.binding == binding && d.name == old) {
-            d.name = replacement.new;
+        if let Some(d) = declarators.find(|d| d.binding == binding) {
+            d.name = new;
             return;
         }
         let Some(f) = self.module.functions().get(self.function).copied() else {
@@ -173,15 +157,9 @@ impl Editor<'_> {
             let all = params.get_mut(range.start as usize..(range.start + range.len) as usize);
             let of_binding = |p: &&mut Param| p.binding == binding;
             if let Some(p) = all.unwrap_or_default().iter_mut().find(of_binding) {
-                p.name = Some(replacement.new);
+                p.name = Some(new);
             }
         }
-    }
-
-    /// A new name for something in this function, which captures no other.
-    pub(crate) fn new_name(&mut self, name: &str, form: NameForm) -> Result<NameId, EditError> {
-        check_new_name(self.module, name, form, Visible::In(self.body()))?;
-        Ok(self.intern(name))
     }
 }
 
@@ -207,53 +185,83 @@ impl ModuleEditor<'_> {
     pub fn rename_symbol(&mut self, symbol: SymbolId, name: &str) -> Result<(), EditError> {
         let module = &*self.module;
         let old = *module.symbols().get(symbol).ok_or(EditError::UnknownId)?;
-        if debug_mentions(module, old.name) {
+        let form = NameForm::of(old.number);
+        check_declarable(name, form)?;
+        if is_debug_name(module, old.name) {
             return Err(EditError::Used(String::from(module.name(old.name))));
         }
-        let same = move |s: &Symbol| (s.name, s.kind) == (old.name, old.kind);
-        let symbols = module.symbols().iter().filter(|(_, s)| same(s));
-        let all: Vec<SymbolId> = symbols.map(|(i, _)| i).collect();
-        let form = NameForm::of(old.number);
-        check_new_name(module, name, form, Visible::Everywhere)?;
-        let replacement = Replacement {
-            old: String::from(module.name(old.name)),
-            count: old.number.map(|_| u32::MAX),
-            new: self.intern(name),
-        };
-        self.patch_items(&replacement, &all);
-        self.patch_bodies(&replacement, &all);
+        let same = |s: &Symbol| (s.name, NameForm::of(s.number)) == (old.name, form);
+        let all = module.symbols().iter().filter(|(_, s)| same(s));
+        let all: BTreeSet<SymbolId> = all.map(|(id, _)| id).collect();
+        let entity = Entity::Symbol(all.first().copied().unwrap_or(symbol));
+        check_captures(
+            module,
+            None,
+            &NewNames::from([(entity, String::from(name))]),
+            (name, form),
+        )?;
+        let new = self.intern(name);
+        self.patch_everywhere(entity, (old.name, new));
         for &id in &all {
-            self.module.symbols_mut()[id].name = replacement.new;
+            self.module.symbols_mut()[id].name = new;
             self.symbol_changed(id);
         }
         for function in self.module.functions_mut().values_mut() {
             if function.symbol.is_some_and(|s| all.contains(&s)) {
-                function.name = replacement.new;
+                function.name = new;
             }
         }
         let bound = |b: Binding| matches!(b, Binding::Symbol(s) if all.contains(&s));
         let declarations = self.module.declarations_mut();
         for d in declarations.declarators.iter_mut() {
             if bound(d.binding) {
-                d.name = replacement.new;
+                d.name = new;
             }
         }
         Ok(())
     }
 
-    fn patch_item(&mut self, replacement: &Replacement, id: ItemId, among: Among) {
-        let module = &*self.module;
-        let mut span = module.span(id);
-        if let Some(Item::Function(f)) = module.item(id)
-            && let Some(body) = module.body(f)
-        {
-            span.end = body.base();
+    /// Patches the items and the statements that contain a symbol.
+    fn patch_everywhere(&mut self, entity: Entity, (old, new): (NameId, NameId)) {
+        let mut finder = Finder::new(self.module);
+        let mut items: Vec<ItemId> = Vec::new();
+        let mut functions: Vec<FuncId> = Vec::new();
+        for (id, item) in self.module.items() {
+            if finder.item_leaves(item).iter().any(|l| l.entity == entity) {
+                items.push(id);
+            }
+            if let Item::Function(f) = item
+                && let Some(body) = self.module.body(f)
+            {
+                finder.enter(f);
+                let mut statements = body.statements();
+                if statements.any(|(_, s)| finder.leaves_of(s).iter().any(|l| l.entity == entity)) {
+                    functions.push(f);
+                }
+            }
         }
-        let earlier = module.edits().map(|e| RawEdits::patches(e, id));
-        let earlier = earlier.unwrap_or_default();
-        let mut patches = replacement.patches(module, span, earlier, among);
-        if among == Among::HeaderInside {
-            for (span, text) in replacement.lists(module, earlier) {
+        for item in items {
+            self.patch_item(item, entity, (old, new));
+        }
+        for function in functions {
+            if let Ok(mut editor) = self.module.edit(function) {
+                editor.patch_statements(entity, new);
+            }
+        }
+        self.edits();
+    }
+
+    /// Patches the names of an entity in an item; of a function, in its header.
+    fn patch_item(&mut self, id: ItemId, entity: Entity, (old, new): (NameId, NameId)) {
+        let module = &*self.module;
+        let mut refs = Vec::new();
+        if let Some(item) = module.item(id) {
+            Finder::new(module).item(id, item, &mut refs);
+        }
+        let refs = refs.into_iter().filter(|r| r.entity == entity);
+        let mut patches: Vec<Patch> = refs.map(|r| patch(r, new)).collect();
+        if !matches!(entity, Entity::Symbol(_)) {
+            for (span, text) in renamed_lists(module, id, old, new) {
                 let text = NewText::Text(self.intern(&text));
                 patches.push(Patch { span, text });
             }
@@ -263,71 +271,65 @@ impl ModuleEditor<'_> {
             edits.patch(id, patch);
         }
     }
+}
 
-    /// Patches the statements that use a symbol or declare its function.
-    fn patch_bodies(&mut self, replacement: &Replacement, all: &[SymbolId]) {
-        let is_it = |o: Operand| matches!(o, Operand::Symbol(s) if all.contains(&s));
-        let functions: Vec<FuncId> = self.module.definitions().map(|(id, ..)| id).collect();
-        for function in functions {
-            let Ok(mut editor) = self.module.edit(function) else {
-                continue;
-            };
-            let body = editor.body();
-            let declares = |s: Statement| match s {
-                Statement::Function(f) => {
-                    let symbol = editor.module.functions().get(f).and_then(|f| f.symbol);
-                    symbol.is_some_and(|s| all.contains(&s))
-                }
-                _ => false,
-            };
-            let users: Vec<(StmtId, Statement)> = body
-                .statements()
-                .filter(|&(_, s)| declares(s) || body.walk(s).operands().any(is_it))
-                .collect();
-            for (id, statement) in users {
-                editor.patch_statement(replacement, id, statement);
-            }
-        }
+fn patch(name: NameRef, new: NameId) -> Patch {
+    Patch {
+        span: name.name,
+        text: NewText::Text(new),
     }
+}
 
-    /// Patches the items that declare or use a symbol.
-    fn patch_items(&mut self, replacement: &Replacement, all: &[SymbolId]) {
-        let module = &*self.module;
-        let is_it = |o: Operand| matches!(o, Operand::Symbol(s) if all.contains(&s));
-        let any = |args| module.pool().walk(args).operands().any(is_it);
-        let mut users: Vec<(ItemId, Among)> = Vec::new();
-        for (id, item) in module.items() {
-            let (found, among) = match item {
-                Item::Function(f) => {
-                    let symbol = module.functions().get(f).and_then(|f| f.symbol);
-                    let found = symbol.is_some_and(|s| all.contains(&s));
-                    (found, Among::HeaderOutside)
-                }
-                Item::Decl(d) => {
-                    let tables = module.declarations();
-                    let mut all_of = tables.declarators(d).iter();
-                    let declares = |b| matches!(b, Binding::Symbol(s) if all.contains(&s));
-                    let found = all_of.any(|d| declares(d.binding))
-                        || tables.walk(d, module.pool()).operands().any(is_it);
-                    (found, Among::OTHER)
-                }
-                Item::Directive(d) => {
-                    let args = module.directives().get(d).map(|d| d.args);
-                    (args.is_some_and(any), Among::OTHER)
-                }
-                Item::Opaque(o) => {
-                    let mentions = module.opaques().get(o).map(|o| o.mentions);
-                    (mentions.is_some_and(any), Among::OTHER)
-                }
-                _ => (false, Among::OTHER),
-            };
-            if found {
-                users.push((id, among));
-            }
-        }
-        for (id, among) in users {
-            self.patch_item(replacement, id, among);
-        }
-        self.edits();
+/// Checks that new names capture no other.
+fn check_captures(
+    module: &Module,
+    function: Option<FuncId>,
+    new: &NewNames,
+    (name, form): (&str, NameForm),
+) -> Result<(), EditError> {
+    if form == NameForm::Plain && is_new(module, name) {
+        return Ok(());
     }
+    match find_capture(module, function, new) {
+        None => Ok(()),
+        Some(c) if c.name == c.other || c.other.is_empty() => Err(EditError::Taken(c.other)),
+        Some(c) if c.other == name => Err(EditError::Overlap {
+            name: c.other,
+            other: c.name,
+        }),
+        Some(c) => Err(EditError::Overlap {
+            name: c.name,
+            other: c.other,
+        }),
+    }
+}
+
+/// The item of a function with a parameter that is this entity.
+fn declares_parameter(module: &Module, function: FuncId, entity: Entity) -> Option<ItemId> {
+    let body = module.body(function)?;
+    let stmt = match entity {
+        Entity::Register(_, id) => body.reg_decls().get(id)?.stmt,
+        Entity::Variable(_, id) => body.vars().get(id)?.stmt,
+        _ => return None,
+    };
+    let mut items = module.items().filter(|_| stmt.is_none());
+    Some(items.find(|(_, i)| *i == Item::Function(function))?.0)
+}
+
+/// The lists of parameters that an edit wrote into a header, with the new name.
+fn renamed_lists(module: &Module, id: ItemId, old: NameId, new: NameId) -> Vec<(Span, String)> {
+    let patches = module.edits().map(|e| RawEdits::patches(e, id));
+    let lists = patches.unwrap_or_default().iter().filter_map(|patch| {
+        let NewText::Text(text) = patch.text else {
+            return None;
+        };
+        let text = module.name(text);
+        let is_list = text.trim_ascii_start().starts_with('(');
+        let mut words = Words::new(text.as_bytes(), Text::Head).filter(|_| is_list);
+        let at = words.find(|w| w.span.of(text.as_bytes()) == module.name_bytes(old))?;
+        let before = text.get(..at.span.start as usize)?;
+        let after = text.get(at.span.end as usize..)?;
+        Some((patch.span, [before, module.name(new), after].concat()))
+    });
+    lists.collect()
 }

@@ -13,7 +13,8 @@ use ptx_ir::{
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::editor::EditModule as _;
-use crate::name_conflicts::{NameForm, Visible, check_new_name};
+use crate::name_conflicts::{Visible, check_new_name};
+use crate::names::NameForm;
 use crate::param_list::{ListChange, change_list};
 use crate::{EditError, Editor, ModuleEditor};
 

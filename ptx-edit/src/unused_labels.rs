@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::{EntityId, Label, LabelId, NameId, Operand, Statement, StmtId};
 
 use crate::Editor;
+use crate::names::debug_names;
 use crate::placement::needs_label;
-use crate::uses::debug_names;
 
 impl Editor<'_> {
     /// Removes every label that is not used, with the table or prototype after it, and then those that only such a table

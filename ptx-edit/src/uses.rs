@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::{Module, NameId, Operand, SectionEntry, Statement, StmtId};
+use ptx_ir::{NameId, Operand, Statement, StmtId};
 
+use crate::names::is_debug_name;
 use crate::visibility::{declaration_of, name_of};
 use crate::{EditError, Editor};
 
@@ -70,34 +71,11 @@ impl Editor<'_> {
         });
         if let Statement::Label(_) = statement {
             let mut names = self.declared_names(statement).into_iter();
-            name = name.or_else(|| names.find(|n| debug_mentions(self.module, *n)));
+            name = name.or_else(|| names.find(|n| is_debug_name(self.module, *n)));
         }
         match name {
             Some(name) => Err(EditError::Used(String::from(self.module.name(name)))),
             None => Ok(()),
         }
     }
-}
-
-/// The names in debug sections, which are not resolved.
-pub(crate) fn debug_names(module: &Module) -> impl Iterator<Item = NameId> + '_ {
-    let sections = module.sections().values().flat_map(|s| &s.entries);
-    let labels = sections.filter_map(|e| match e {
-        SectionEntry::Label(name) => Some(*name),
-        _ => None,
-    });
-    let pool = Some(module.pool()).filter(|_| !module.sections().is_empty());
-    let operands = pool.into_iter().flat_map(|pool| {
-        let all = pool.operands().iter().copied();
-        all.chain(pool.addresses().iter().map(|a| a.base))
-    });
-    labels.chain(operands.filter_map(|o| match o {
-        Operand::Name(name) => Some(name),
-        _ => None,
-    }))
-}
-
-/// Whether a debug section mentions a name.
-pub(crate) fn debug_mentions(module: &Module, name: NameId) -> bool {
-    debug_names(module).any(|n| n == name)
 }

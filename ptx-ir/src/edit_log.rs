@@ -7,6 +7,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use crate::entity::EntityId;
+use crate::patch::{Piece, pieces};
 use crate::statement_order::StatementOrder;
 use crate::{FuncId, Module, NameId, ScopeId, Span, SymbolId};
 
@@ -33,22 +34,8 @@ pub enum RemovedComments {
     All,
 }
 
-/// A part of the source with another text.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Patch {
-    /// What is replaced, from the start of the source.
-    pub span: Span,
-    /// By what.
-    pub text: NewText,
-}
-
-impl Patch {
-    /// Whether the text is printed from the record, so that later edits of the record need no further patch.
-    #[must_use]
-    pub fn is_from_record(&self) -> bool {
-        !matches!(self.text, NewText::Text(_))
-    }
-}
+/// A part of the source of a statement that an edit replaces.
+pub type Patch = crate::patch::Patch<NewText>;
 
 /// What a part of the source is replaced by. All but [`Text`](Self::Text) are parts of the instruction as it is now.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -69,6 +56,14 @@ pub enum NewText {
     },
     /// All operands from this index on, each after a separator.
     OperandsFrom(u32),
+}
+
+impl NewText {
+    /// Whether the text is printed from the record, so that later edits of the record need no further patch.
+    #[must_use]
+    pub const fn is_from_record(self) -> bool {
+        !matches!(self, Self::Text(_))
+    }
 }
 
 /// The edits of the statements of a body, or of the items of a module.
@@ -184,7 +179,7 @@ impl<K: EntityId> Edits<K> {
             return;
         };
         let new = patch.span;
-        let hides = |p: &Patch| match (p.is_from_record(), patch.is_from_record()) {
+        let hides = |p: &Patch| match (p.text.is_from_record(), patch.text.is_from_record()) {
             (true, false) => true,
             (false, true) => false,
             _ => p.span.len() > new.len(),
@@ -193,7 +188,7 @@ impl<K: EntityId> Edits<K> {
             // What it replaces was replaced before.
             return;
         }
-        let rank = |p: &Patch| (p.span, p.is_from_record());
+        let rank = |p: &Patch| (p.span, p.text.is_from_record());
         patches.retain(|p| !p.span.overlaps(new) && rank(p) != rank(&patch));
         let at = patches.partition_point(|p| rank(p) < rank(&patch));
         patches.insert(at, patch);
@@ -249,16 +244,14 @@ impl Module {
             return Cow::Borrowed(span.of(source));
         };
         let mut text = Vec::with_capacity(span.len() + 16);
-        let mut at = span.start;
-        let inside = |p: &&Patch| p.span.start >= span.start && p.span.end <= span.end;
-        for patch in patches.iter().filter(inside) {
-            text.extend_from_slice(Span::new(at, patch.span.start).of(source));
-            if let NewText::Text(new) = patch.text {
-                text.extend_from_slice(self.name_bytes(new));
+        pieces(span, patches, |piece| match piece {
+            Piece::Kept(span) => text.extend_from_slice(span.of(source)),
+            Piece::New(patch) => {
+                if let NewText::Text(new) = patch.text {
+                    text.extend_from_slice(self.name_bytes(new));
+                }
             }
-            at = patch.span.end;
-        }
-        text.extend_from_slice(Span::new(at, span.end).of(source));
+        });
         Cow::Owned(text)
     }
 

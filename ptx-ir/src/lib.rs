@@ -31,6 +31,7 @@ pub mod name;
 mod offset_map;
 mod operand;
 mod operand_walk;
+pub mod patch;
 pub mod query;
 #[doc(hidden)]
 pub mod raw;
@@ -64,6 +65,7 @@ pub use module::{Header, Item, Module, Section, SectionEntry};
 pub use offset_map::OffsetMap;
 pub use operand::{Address, AddressForm, Immediate, Operand, OperandPool, OperandRange};
 pub use operand_walk::{OperandParts, OperandSlot, OperandWalk};
+pub use patch::{Rewritten, TextPatches};
 pub use ptx_isa::Selector;
 pub use signature::{Signature, Signatures, Word};
 pub use span::{LineColumn, LineIndex, Span};

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::edit_log::{Change, Edits, NewText, Patch, RemovedComments};
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::patch::{Piece, pieces};
 use ptx_ir::raw::RawEdits;
 use ptx_ir::trivia_map::{Extent, TriviaMap};
 use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, OffsetMap, Span, Statement, StmtId};
@@ -162,11 +163,9 @@ impl<'m, 'o> Splice<'m, 'o> {
 
     /// Copies a part of the source with patches; `of` is the statement that they belong to.
     fn copy_patched(&mut self, span: Span, patches: &[Patch], of: Option<(&'m Body, StmtId)>) {
-        let mut at = span.start;
-        let inside = |p: &&Patch| p.span.start >= span.start && p.span.end <= span.end;
-        for patch in patches.iter().filter(inside) {
-            self.copy(Span::new(at, patch.span.start));
-            match (patch.text, of) {
+        pieces(span, patches, |piece| match piece {
+            Piece::Kept(span) => self.copy(span),
+            Piece::New(patch) => match (patch.text, of) {
                 (NewText::Text(text), _) => {
                     self.text.extend_from_slice(self.module.name_bytes(text));
                 }
@@ -176,10 +175,8 @@ impl<'m, 'o> Splice<'m, 'o> {
                     self.comments_after(patch.span);
                 }
                 _ => {}
-            }
-            at = patch.span.end;
-        }
-        self.copy(Span::new(at, span.end));
+            },
+        });
     }
 
     /// The comments of a piece of the source that was replaced, after what replaced it.

@@ -4,9 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Module, Span};
-
-use crate::Splices;
+use ptx_ir::{Module, Span, TextPatches};
 
 /// A declaration such as `.visible .global .u32 a, b[2] = {1, 2};`.
 pub(crate) struct Declaration {
@@ -28,7 +26,7 @@ pub(crate) struct Declared {
 
 impl Declaration {
     /// Sets its alignment.
-    pub(crate) fn align(&self, module: &Module, wanted: i64, splices: &mut Splices) {
+    pub(crate) fn align(&self, module: &Module, wanted: i64, patches: &mut TextPatches) {
         let prefix = self.prefix;
         let text = prefix.of(module.source());
         let (mut found, mut vector) = (false, false);
@@ -38,7 +36,7 @@ impl Declaration {
             match (token.kind, token.span.of(text)) {
                 (TokenKind::DotWord, b".align") => found = true,
                 (TokenKind::Integer, _) if found => {
-                    splices.replace(at, format!("{wanted}"));
+                    patches.replace(at, format!("{wanted}"));
                     return;
                 }
                 // Before the type, and before a `.v4`.
@@ -52,7 +50,7 @@ impl Declaration {
             }
         }
         if let Some(place) = place {
-            splices.insert(place, format!(".align {wanted} "));
+            patches.insert(place, format!(".align {wanted} "));
         }
     }
 
@@ -108,20 +106,20 @@ impl Declaration {
     }
 
     /// Removes names; at least one stays.
-    fn keep(&self, splices: &mut Splices, stays: impl Fn(usize) -> bool) {
+    fn keep(&self, patches: &mut TextPatches, stays: impl Fn(usize) -> bool) {
         // A name is removed with the comma before it; before the first one that stays, with the comma after it.
         let mut before: Option<&Declared> = None;
         let mut gone: Option<u32> = None;
         for (i, name) in self.names.iter().enumerate() {
             if stays(i) {
                 if let (Some(from), None) = (gone, before) {
-                    splices.remove(Span::new(from, name.whole.start));
+                    patches.remove(Span::new(from, name.whole.start));
                 }
                 before = Some(name);
             } else if before.is_some() {
                 let previous = i.checked_sub(1).and_then(|i| self.names.get(i));
                 let from = previous.map_or(name.whole.start, |p| p.whole.end);
-                splices.remove(Span::new(from, name.whole.end));
+                patches.remove(Span::new(from, name.whole.end));
             } else {
                 gone.get_or_insert(name.whole.start);
             }
@@ -131,16 +129,16 @@ impl Declaration {
     /// Removes names and inserts other declarations before the rest, each with its newline; `false` if nothing would be left.
     pub(crate) fn replace(
         &self,
-        splices: &mut Splices,
+        patches: &mut TextPatches,
         span: Span,
         stays: &[bool],
         others: &[u8],
     ) -> bool {
         if stays.contains(&true) {
-            splices.insert(span.start, others);
-            self.keep(splices, |i| stays.get(i).copied().unwrap_or(true));
+            patches.insert(span.start, others);
+            self.keep(patches, |i| stays.get(i).copied().unwrap_or(true));
         } else if !others.is_empty() {
-            splices.replace(span, others.trim_ascii_end());
+            patches.replace(span, others.trim_ascii_end());
         }
         stays.contains(&true) || !others.is_empty()
     }
@@ -163,13 +161,13 @@ mod tests {
     use alloc::string::String;
 
     use super::*;
-    use crate::item_extents::Chunks;
+    use crate::item_text::items;
 
     const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible /*v*/ .global .align 4 .b8 a[4] = {1, 2}, b [ 2 ], // b\n c = {(1), 2};";
 
     fn read() -> (Module, Declaration) {
         let module = ptx_parse::parse_str(TEXT).module;
-        let span = Chunks::of(&module).all[3].span;
+        let span = items(&module)[3].extent.statement;
         let declaration = Declaration::read(&module, span);
         (module, declaration)
     }
@@ -178,9 +176,9 @@ mod tests {
     fn any_of_the_names_may_stay() {
         let kept = |stays: [bool; 3]| {
             let (module, d) = read();
-            let mut splices = Splices::new();
-            d.keep(&mut splices, |i| stays[i]);
-            let text = String::from_utf8(splices.apply(module.source()).text).unwrap();
+            let mut patches = TextPatches::new();
+            d.keep(&mut patches, |i| stays[i]);
+            let text = String::from_utf8(patches.apply(module.source()).text).unwrap();
             String::from(text.split(".b8 ").nth(1).unwrap())
         };
         assert_eq!(kept([true, false, false]), "a[4] = {1, 2};");

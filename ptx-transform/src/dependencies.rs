@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::{
     Binding, Body, Declarations, Declarator, EntityId, FuncId, Item, Module, NameId, Operand,
-    OperandPool, OperandRef, Statement, SymbolId, SymbolKind,
+    OperandPool, OperandSlot, Statement, SymbolId, SymbolKind,
 };
 use ptx_isa::Directive;
 
@@ -204,32 +204,11 @@ fn is_later(module: &Module, function: FuncId, body: &Body) -> bool {
 
 /// The names of the module in operands and their parts, in the order of the text.
 pub(crate) fn mentioned(pool: &OperandPool, operands: &[Operand]) -> Vec<SymbolId> {
-    let mut found = Vec::new();
-    let mut todo: Vec<Operand> = operands.iter().rev().copied().collect();
-    while let Some(operand) = todo.pop() {
-        match operand {
-            Operand::Symbol(id) => found.push(id),
-            Operand::Address(id) => {
-                if let Some(a) = pool.address(id) {
-                    todo.extend([a.offset, a.base]);
-                }
-            }
-            Operand::Vector(id) | Operand::List(id) | Operand::Bracket(id) => {
-                todo.extend(pool.list(id).iter().rev());
-            }
-            Operand::Pair(at)
-            | Operand::Masked(at)
-            | Operand::Difference(at)
-            | Operand::Field(at)
-            | Operand::Range(at) => {
-                let (a, b) = pool.pair(at);
-                todo.extend([b, a]);
-            }
-            Operand::Not(at) | Operand::Neg(at) | Operand::Generic(at) | Operand::Lane(_, at) => {
-                todo.push(pool.get(OperandRef::new(at.as_u32())));
-            }
-            _ => {}
-        }
-    }
-    found
+    let slot = OperandSlot::Initializer(0);
+    let all = operands.iter().flat_map(|&o| pool.walk_operand(slot, o));
+    let symbol = |(_, operand)| match operand {
+        Operand::Symbol(id) => Some(id),
+        _ => None,
+    };
+    all.filter_map(symbol).collect()
 }

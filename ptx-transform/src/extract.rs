@@ -8,14 +8,15 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use ptx_ir::{
-    Body, Code, DeclId, Diagnostic, Item, Module, NameId, Operand, SectionId, Span, SymbolId,
+    Body, Code, DeclId, Diagnostic, Item, Module, NameId, Operand, Rewritten, SectionId, Span,
+    SymbolId, TextPatches,
 };
 use ptx_isa::Directive;
 
 use crate::declarators::Declaration;
 use crate::dependencies::{Needs, symbol};
-use crate::item_extents::{Chunk, Chunks};
-use crate::{Rewritten, Splices, debug, headers};
+use crate::item_text::{ItemText, items};
+use crate::{debug, headers};
 
 /// A part of a module.
 #[derive(Clone, Debug)]
@@ -107,15 +108,15 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
     let roots = roots(module, functions)?;
     let needs = Needs::of(module);
     let reached = needs.reach(roots.into_iter().chain(needs.opaque.iter().copied()));
-    let chunks = Chunks::of(module);
+    let items = items(module);
     let stays = |s: SymbolId| match reached.has(needs.first(s)) {
         true => Retention::Keep,
         false => Retention::Drop,
     };
-    let mut splices = Splices::new();
-    let notes = keep(module, &chunks, &stays, &mut splices);
+    let mut patches = TextPatches::new();
+    let notes = keep(module, &items, &stays, &mut patches);
     Ok(Extracted {
-        rewritten: splices.apply(module.source()),
+        rewritten: patches.apply(module.source()),
         notes,
     })
 }
@@ -170,16 +171,16 @@ pub(crate) enum Retention {
 /// Removes everything except some names and what belongs to them; returns warnings about what is lost.
 pub(crate) fn keep(
     module: &Module,
-    chunks: &Chunks,
+    items: &[ItemText],
     stays: &impl Fn(SymbolId) -> Retention,
-    splices: &mut Splices,
+    patches: &mut TextPatches,
 ) -> Vec<Diagnostic> {
-    let kept = Kept::of(module, chunks, stays);
+    let kept = Kept::of(module, items, stays);
     let mut lost = None;
     let mut declared = BTreeSet::new();
-    for chunk in &chunks.all {
-        match chunk.item {
-            Item::Decl(id) => declaration(module, chunk, id, stays, splices),
+    for item in items {
+        match item.item {
+            Item::Decl(id) => declaration(module, item, id, stays, patches),
             Item::Function(id) => {
                 let Some(function) = module.functions().get(id) else {
                     continue;
@@ -187,18 +188,18 @@ pub(crate) fn keep(
                 match function.symbol.map_or(Retention::Keep, stays) {
                     Retention::Keep => {}
                     Retention::Declare if declared.insert(function.symbol) => {
-                        let at = chunk.with_comments(module.source());
-                        splices.replace(at, headers::external(module, chunk.id));
+                        let at = item.extent.with_comments(module.source());
+                        patches.replace(at, headers::external(module, item.id));
                     }
-                    _ => splices.remove(chunk.removal()),
+                    _ => patches.remove(item.extent.removal()),
                 }
             }
             Item::Section(id) if !kept.sections.contains(&id) => {
-                lost.get_or_insert(chunk.span);
-                splices.remove(chunk.removal());
+                lost.get_or_insert(item.extent.statement);
+                patches.remove(item.extent.removal());
             }
-            Item::Directive(_) if !kept.has(module, chunk, stays) => {
-                splices.remove(chunk.removal());
+            Item::Directive(_) if !kept.has(module, item, stays) => {
+                patches.remove(item.extent.removal());
             }
             _ => {}
         }
@@ -207,7 +208,7 @@ pub(crate) fn keep(
         return Vec::new();
     };
     if kept.sections.is_empty() {
-        drop_option(module, chunks, splices);
+        drop_option(module, items, patches);
     }
     alloc::vec![lost_note(
         first,
@@ -217,10 +218,10 @@ pub(crate) fn keep(
 
 fn declaration(
     module: &Module,
-    chunk: &Chunk,
+    item: &ItemText,
     id: DeclId,
     stays: &impl Fn(SymbolId) -> Retention,
-    splices: &mut Splices,
+    patches: &mut TextPatches,
 ) {
     let declarators = module.declarations().declarators(id).iter();
     let stays: Vec<Retention> = declarators
@@ -230,7 +231,7 @@ fn declaration(
     if !whole.contains(&false) {
         return;
     }
-    let text = Declaration::read(module, chunk.span);
+    let text = Declaration::read(module, item.extent.statement);
     let mut others = Vec::new();
     for (i, _) in stays
         .iter()
@@ -241,11 +242,11 @@ fn declaration(
         others.push(b'\n');
     }
     let at = match whole.contains(&true) {
-        true => chunk.span,
-        false => chunk.with_comments(module.source()),
+        true => item.extent.statement,
+        false => item.extent.with_comments(module.source()),
     };
-    if !text.replace(splices, at, &whole, &others) {
-        splices.remove(chunk.removal());
+    if !text.replace(patches, at, &whole, &others) {
+        patches.remove(item.extent.removal());
     }
 }
 
@@ -257,12 +258,12 @@ pub(crate) fn lost_note(span: Span, why: &str) -> Diagnostic {
 }
 
 /// Removes the option `debug` of `.target`, which requires debug information.
-pub(crate) fn drop_option(module: &Module, chunks: &Chunks, splices: &mut Splices) {
-    for chunk in &chunks.all {
-        if directive(module, chunk.item) == Some(Directive::Target)
-            && let Some(at) = debug::target_option(module.source(), chunk.span)
+pub(crate) fn drop_option(module: &Module, items: &[ItemText], patches: &mut TextPatches) {
+    for item in items {
+        if directive(module, item.item) == Some(Directive::Target)
+            && let Some(at) = debug::target_option(module.source(), item.extent.statement)
         {
-            splices.remove(at);
+            patches.remove(at);
         }
     }
 }
@@ -283,12 +284,12 @@ struct Kept {
 }
 
 impl Kept {
-    fn of(module: &Module, chunks: &Chunks, stays: &impl Fn(SymbolId) -> Retention) -> Self {
-        let bodies = || bodies(module, chunks, stays).filter(|(_, kept)| *kept);
+    fn of(module: &Module, items: &[ItemText], stays: &impl Fn(SymbolId) -> Retention) -> Self {
+        let bodies = || bodies(module, items, stays).filter(|(_, kept)| *kept);
         let sections = if module.sections().is_empty() {
             BTreeSet::new()
         } else {
-            let gone = gone(module, chunks, stays);
+            let gone = gone(module, items, stays);
             debug::sections(module, &gone, bodies().map(|(b, _)| b))
         };
         // The data of sections refer to files by number.
@@ -299,8 +300,13 @@ impl Kept {
     }
 
     /// Whether a directive stays.
-    fn has(&self, module: &Module, chunk: &Chunk, stays: &impl Fn(SymbolId) -> Retention) -> bool {
-        let Item::Directive(id) = chunk.item else {
+    fn has(
+        &self,
+        module: &Module,
+        item: &ItemText,
+        stays: &impl Fn(SymbolId) -> Retention,
+    ) -> bool {
+        let Item::Directive(id) = item.item else {
             return true;
         };
         let Some(d) = module.directives().get(id) else {
@@ -321,10 +327,10 @@ impl Kept {
 /// Every body, and whether it stays.
 fn bodies<'m>(
     module: &'m Module,
-    chunks: &'m Chunks,
+    items: &'m [ItemText],
     stays: &'m impl Fn(SymbolId) -> Retention,
 ) -> impl Iterator<Item = (&'m Body, bool)> {
-    chunks.all.iter().filter_map(move |c| match c.item {
+    items.iter().filter_map(move |c| match c.item {
         Item::Function(id) => {
             let symbol = module.functions().get(id)?.symbol;
             let stay = symbol.map_or(Retention::Keep, stays);
@@ -337,7 +343,7 @@ fn bodies<'m>(
 /// The names of everything that is removed, unless something that stays has the same name.
 fn gone(
     module: &Module,
-    chunks: &Chunks,
+    items: &[ItemText],
     stays: &impl Fn(SymbolId) -> Retention,
 ) -> BTreeSet<NameId> {
     let mut gone = BTreeSet::new();
@@ -350,7 +356,7 @@ fn gone(
         };
         of.insert(symbol.name);
     }
-    for (body, kept) in bodies(module, chunks, stays) {
+    for (body, kept) in bodies(module, items, stays) {
         let of = if kept { &mut here } else { &mut gone };
         of.extend(debug::names(body));
     }

@@ -16,26 +16,21 @@ mod extract;
 mod flatten;
 mod headers;
 pub mod instrument;
-mod item_extents;
+mod item_text;
 mod link;
 mod minify;
 mod name_gen;
-mod names;
 mod reachability;
 mod register_use;
 mod renumber;
-mod splices;
 mod split;
 mod strip;
-mod trivia;
 
 pub use extract::{ExtractError, Extracted, extract};
 pub use flatten::flatten;
 pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use minify::{Minify, minify};
-pub use names::{Entity, NameRef, Names, RenameError, Renaming};
 pub use renumber::renumber;
-pub use splices::{Rewritten, Splices};
 pub use split::{Split, split};
 pub use strip::strip;
 

@@ -1,77 +1,20 @@
 //! Finds what the kernels and the visible names of a module use.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::{Binding, FunctionKind, Item, ItemId, Linkage, Module, Operand, Span, SymbolId};
+use ptx_ir::{Item, ItemId, Linkage, Module, Span};
 
-use crate::names::{Entity, Names};
+use ptx_edit::{Entity, Names, OwnSymbols, own_symbols};
 
 /// Whether a name with this linkage is visible to other modules.
 pub(crate) fn is_seen(linkage: Option<Linkage>) -> bool {
     linkage.is_some()
 }
 
-/// Functions and variables that are not visible to other modules: without linkage, and neither kernels nor named by an alias.
-pub(crate) fn private(module: &Module) -> BTreeSet<Entity> {
-    own(module, false)
-}
-
-/// The same, and with `visible` also kernels and `.visible` names.
-pub(crate) fn own(module: &Module, visible: bool) -> BTreeSet<Entity> {
-    let mut kept: BTreeSet<Entity> = BTreeSet::new();
-    let mut all: BTreeSet<Entity> = BTreeSet::new();
-    // The first symbol of a name represents it, as in `NameRef`.
-    let mut first: BTreeMap<&str, SymbolId> = BTreeMap::new();
-    for (id, symbol) in module.symbols().iter() {
-        first.entry(module.name(symbol.name)).or_insert(id);
-    }
-    let mut note = |symbol: SymbolId, keep: bool| {
-        let name = module.symbols().get(symbol).map(|s| module.name(s.name));
-        if let Some(&id) = name.and_then(|n| first.get(n)) {
-            let set = if keep { &mut kept } else { &mut all };
-            set.insert(Entity::Symbol(id));
-        }
-    };
-    let keeps = |linkage: Option<Linkage>| match linkage {
-        None => false,
-        Some(Linkage::Visible) => !visible,
-        Some(_) => true,
-    };
-    for f in module.functions().values() {
-        if let Some(symbol) = f.symbol {
-            let kernel = f.kind == FunctionKind::Entry && !visible;
-            note(symbol, kernel || keeps(f.linkage));
-        }
-    }
-    for item in module.item_table().values() {
-        match *item {
-            Item::Decl(d) => {
-                let linkage = module.declarations().decls.get(d).and_then(|d| d.linkage);
-                for d in module.declarations().declarators(d) {
-                    if let Binding::Symbol(symbol) = d.binding {
-                        note(symbol, keeps(linkage));
-                    }
-                }
-            }
-            Item::Directive(d) if !visible => {
-                let args = module.directives().get(d).map(|d| d.args);
-                for operand in module.pool().slice(args.unwrap_or_default()) {
-                    if let Operand::Symbol(symbol) = *operand {
-                        note(symbol, true);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    all.retain(|e| !kept.contains(e));
-    all
-}
-
 /// The items that only declare or define private names that are not used.
 pub(crate) fn dead(module: &Module, names: &Names) -> Vec<(ItemId, Span)> {
-    let mut private = private(module);
+    let mut private = own_symbols(module, OwnSymbols::Private);
     // Unused external functions and variables are removed as well.
     let mut declared: BTreeMap<Entity, Vec<Span>> = BTreeMap::new();
     let mut items: Vec<(ItemId, Span, Vec<Entity>)> = Vec::new();

@@ -4,11 +4,10 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Body, Declarator, FuncId, Span, Statement};
+use ptx_ir::{Body, Declarator, FuncId, Span, Statement, TextPatches};
 use ptx_isa::StateSpace;
 
-use crate::Splices;
-use crate::names::{Entity, NameRef};
+use ptx_edit::{Entity, NameRef};
 
 /// The number of uses of each register and of each member of a range.
 #[derive(Default)]
@@ -141,12 +140,12 @@ fn parts(span: Span, source: &[u8], used: &[bool]) -> Vec<Span> {
 }
 
 /// Writes the new number of a member, or the new count of a range.
-pub(crate) fn renumber(mention: &NameRef, numbers: &BTreeMap<u32, u32>, splices: &mut Splices) {
+pub(crate) fn renumber(mention: &NameRef, numbers: &BTreeMap<u32, u32>, patches: &mut TextPatches) {
     let new = match mention.member {
         Some(old) => numbers.get(&old).copied(),
         None => (mention.declares && !mention.number.is_empty()).then_some(numbers.len() as u32),
     };
     if let Some(new) = new {
-        splices.replace(mention.number, alloc::format!("{new}"));
+        patches.replace(mention.number, alloc::format!("{new}"));
     }
 }

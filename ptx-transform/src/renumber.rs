@@ -2,14 +2,12 @@
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
-use core::ops::Bound;
 
 use ptx_ir::name::split_numeric_suffix;
-use ptx_ir::{Body, FuncId, Item, Module, Span};
+use ptx_ir::{Body, FuncId, Item, Module, Rewritten, Span, TextPatches};
 
-use crate::names::{Entity, Names};
 use crate::register_use::{self, Usage};
-use crate::{Rewritten, Splices};
+use ptx_edit::{Entity, NameForm, Names, TakenNames};
 
 /// Numbers the registers of each range from 0 in the order of their first mention, reduces the counts of ranges, and removes
 /// declarations of unused registers.
@@ -28,13 +26,13 @@ use crate::{Rewritten, Splices};
 pub fn renumber(module: &Module) -> Rewritten {
     let names = Names::of(module);
     let source = module.source();
-    let mut outside = NumberedNames::default();
-    for m in names.mentions() {
+    let mut outside = TakenNames::default();
+    for m in names.refs() {
         if matches!(m.entity, Entity::Symbol(_) | Entity::Unknown(_)) {
-            outside.add(m.whole().of(source));
+            outside.add(m.whole().of(source), NameForm::Plain);
         }
     }
-    let mut splices = Splices::new();
+    let mut patches = TextPatches::new();
     for (id, item) in module.items() {
         let Item::Function(f) = item else {
             continue;
@@ -51,17 +49,17 @@ pub fn renumber(module: &Module) -> Rewritten {
                 let numbers = numbers
                     .entry(m.entity)
                     .or_insert_with(|| usage.numbers(m.entity, false));
-                register_use::renumber(m, numbers, &mut splices);
+                register_use::renumber(m, numbers, &mut patches);
             }
         }
         let pieces = register_use::unused(f, body, source, false, |e| {
             usage.is_used(e) || ambiguous.contains(&e)
         });
         for piece in pieces {
-            splices.remove(whole_lines(source, piece));
+            patches.remove(whole_lines(source, piece));
         }
     }
-    splices.apply(source)
+    patches.apply(source)
 }
 
 /// A part of the source, extended to the whole line if nothing else is on it.
@@ -78,35 +76,8 @@ pub(crate) fn whole_lines(source: &[u8], piece: Span) -> Span {
     piece
 }
 
-/// Names that end in digits: the digits by the name without them.
-#[derive(Default)]
-struct NumberedNames<'s>(BTreeMap<&'s [u8], BTreeSet<&'s [u8]>>);
-
-impl<'s> NumberedNames<'s> {
-    fn add(&mut self, name: &'s [u8]) {
-        let (stem, digits) = split_numeric_suffix(name);
-        if !digits.is_empty() {
-            self.0.entry(stem).or_default().insert(digits);
-        }
-    }
-
-    /// Whether one of the names is that of a range followed by digits.
-    fn has_member(&self, range: &[u8]) -> bool {
-        let (stem, digits) = split_numeric_suffix(range);
-        let longer = (Bound::Excluded(digits), Bound::Unbounded);
-        let all = self.0.get(stem);
-        let next = all.and_then(|all| all.range::<[u8], _>(longer).next());
-        next.is_some_and(|next| next.starts_with(digits))
-    }
-}
-
 /// Ranges of a function whose members may be spelled like something else that is visible there.
-fn ambiguous(
-    module: &Module,
-    f: FuncId,
-    body: &Body,
-    outside: &NumberedNames<'_>,
-) -> BTreeSet<Entity> {
+fn ambiguous(module: &Module, f: FuncId, body: &Body, outside: &TakenNames) -> BTreeSet<Entity> {
     let mut ranges: BTreeMap<&[u8], Vec<Entity>> = BTreeMap::new();
     for (id, decl) in body.reg_decls().iter() {
         if decl.count.is_some() {
@@ -129,15 +100,10 @@ fn ambiguous(
     let decls = body.reg_decls().values().map(|d| d.name);
     let vars = body.vars().values().map(|v| v.name);
     let labels = body.labels().values().map(|l| l.name);
-    let names = decls.chain(vars).chain(labels);
-    let others: BTreeSet<&[u8]> = names.map(|n| module.name_bytes(n)).collect();
-    for name in others {
-        for at in split_numeric_suffix(name).0.len()..name.len() {
-            if let Some(same) = name.get(..at).and_then(|n| ranges.get(n)) {
-                found.extend(same.iter().copied());
-                // The longer name may be that of a range, too.
-                found.extend(ranges.get(name).into_iter().flatten().copied());
-            }
+    for name in decls.chain(vars).chain(labels) {
+        let (stem, digits) = split_numeric_suffix(module.name_bytes(name));
+        if !digits.is_empty() {
+            found.extend(ranges.get(stem).into_iter().flatten().copied());
         }
     }
     // Ranges of variables with the same name.
@@ -146,21 +112,4 @@ fn ambiguous(
         found.extend(same.into_iter().flatten().copied());
     }
     found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn members_of_ranges_are_found_among_names() {
-        let mut names = NumberedNames::default();
-        for name in ["%r10", "%r2x", "abc7", "f"] {
-            names.add(name.as_bytes());
-        }
-        let found = ["%r", "%r1", "abc"];
-        let missing = ["%r10", "%r2", "%r0", "%", "ab", "abc70", "f", ""];
-        assert!(found.iter().all(|r| names.has_member(r.as_bytes())));
-        assert!(missing.iter().all(|r| !names.has_member(r.as_bytes())));
-    }
 }

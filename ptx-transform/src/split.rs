@@ -5,13 +5,12 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::{FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind};
+use ptx_ir::{FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind, TextPatches};
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
-use crate::Splices;
 use crate::dependencies::{self, Needs};
 use crate::extract::{self, ExtractError, Extracted, Retention};
-use crate::item_extents::Chunks;
+use crate::item_text::{ItemText, items};
 
 /// Two parts of a module.
 #[derive(Clone, Debug)]
@@ -66,16 +65,16 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
             shared.insert(symbol);
         }
     }
-    let chunks = Chunks::of(module);
-    let mut splices = Splices::new();
-    let exported = export(module, &chunks, &in_part, &shared, &mut splices);
+    let items = items(module);
+    let mut patches = TextPatches::new();
+    let exported = export(module, &items, &in_part, &shared, &mut patches);
     let of_part = |s: SymbolId| match in_part(s) {
         true => Retention::Keep,
         false => Retention::Drop,
     };
-    let notes = extract::keep(module, &chunks, &of_part, &mut splices);
+    let notes = extract::keep(module, &items, &of_part, &mut patches);
     let part = Extracted {
-        rewritten: splices.apply(module.source()),
+        rewritten: patches.apply(module.source()),
         notes,
     };
     let of_rest = |s: SymbolId| match (in_part(s), shared.contains(&needs.first(s))) {
@@ -83,10 +82,10 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
         (true, true) => Retention::Declare,
         (true, false) => Retention::Drop,
     };
-    let mut splices = Splices::new();
-    let notes = extract::keep(module, &chunks, &of_rest, &mut splices);
+    let mut patches = TextPatches::new();
+    let notes = extract::keep(module, &items, &of_rest, &mut patches);
     let rest = Extracted {
-        rewritten: splices.apply(module.source()),
+        rewritten: patches.apply(module.source()),
         notes,
     };
     Ok(Split {
@@ -173,17 +172,17 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
 /// Makes shared names visible; returns those that were not.
 fn export(
     module: &Module,
-    chunks: &Chunks,
+    items: &[ItemText],
     in_part: &impl Fn(SymbolId) -> bool,
     shared: &BTreeSet<SymbolId>,
-    splices: &mut Splices,
+    patches: &mut TextPatches,
 ) -> Vec<String> {
     let mut exported = BTreeSet::new();
     // One visible declaration of a function is enough.
     let said = module.functions().values().filter(|f| f.linkage.is_some());
     let said: BTreeSet<SymbolId> = said.filter_map(|f| f.symbol).collect();
-    for chunk in &chunks.all {
-        let names: Vec<&str> = match chunk.item {
+    for item in items {
+        let names: Vec<&str> = match item.item {
             Item::Function(id) => {
                 let f = module.functions().get(id);
                 let private = |s: SymbolId| shared.contains(&s) && !said.contains(&s);
@@ -206,7 +205,7 @@ fn export(
         if names.is_empty() {
             continue;
         }
-        splices.insert(chunk.span.start, ".visible ");
+        patches.insert(item.extent.statement.start, ".visible ");
         exported.extend(names.into_iter().map(str::to_owned));
     }
     exported.into_iter().collect()

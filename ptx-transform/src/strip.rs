@@ -2,10 +2,11 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::{Item, Module, Span, Statement};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::{Item, Module, Rewritten, Span, Statement, TextPatches};
 use ptx_isa::Directive;
 
-use crate::{Rewritten, Splices, debug, trivia};
+use crate::debug;
 
 /// Removes comments, line markers and debug information: `.loc`, `.file`, debug sections and the option `debug` of `.target`.
 /// Lines that become empty are removed, too. Everything with another meaning stays, such as `.pragma`.
@@ -51,7 +52,93 @@ pub fn strip(module: &Module) -> Rewritten {
             _ => {}
         }
     }
-    let mut splices = Splices::new();
-    trivia::without(source, &pieces, &mut splices);
-    splices.apply(source)
+    let mut patches = TextPatches::new();
+    remove_with_comments(source, &pieces, &mut patches);
+    patches.apply(source)
+}
+
+/// Removes comments, line markers and these pieces of a source; lines that held nothing else go with them, other lines keep
+/// their indentation. The pieces are statements, in order.
+fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatches) {
+    let mut pieces = pieces.iter().copied().peekable();
+    let mut line = Line::default();
+    // Blanks that are neither kept nor removed yet.
+    let mut blanks = Span::default();
+    for token in Lexer::new(source) {
+        while pieces.next_if(|p| p.end <= token.span.start).is_some() {}
+        let inside = pieces.peek().is_some_and(|p| p.start <= token.span.start);
+        match token.kind {
+            TokenKind::ByteOrderMark => blanks = Span::new(token.span.end, token.span.end),
+            TokenKind::Whitespace if !inside => {
+                let mut at = token.span.start;
+                for (i, _) in token
+                    .span
+                    .of(source)
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, b)| **b == b'\n')
+                {
+                    let newline = token.span.start + i as u32;
+                    let end = newline + 1;
+                    if line.cut {
+                        // The line ends behind its last token; without one it is gone.
+                        let carriage =
+                            newline > at && source.get(newline as usize - 1) == Some(&b'\r');
+                        let last = newline - u32::from(carriage);
+                        patches
+                            .remove(Span::new(blanks.start, if line.token { last } else { end }));
+                    }
+                    line = Line::default();
+                    at = end;
+                    blanks = Span::new(end, end);
+                }
+                blanks.end = token.span.end;
+            }
+            kind if inside || kind.is_trivia() => {
+                line.cut = true;
+                line.between = true;
+                blanks.end = token.span.end;
+            }
+            _ => {
+                if line.between {
+                    // Before the first token of a line its indentation stays, between two a blank.
+                    let indent = match line.token {
+                        true => 0,
+                        false => indentation(source, blanks),
+                    };
+                    let cut = Span::new(blanks.start + indent, blanks.end);
+                    let apart = line.token
+                        || cut.start > 0 && blanks.start > 0 && !starts_line(source, blanks.start);
+                    patches.replace(cut, if apart { " " } else { "" });
+                }
+                line.token = true;
+                line.between = false;
+                blanks = Span::new(token.span.end, token.span.end);
+            }
+        }
+    }
+    if line.cut && blanks.start < blanks.end {
+        patches.remove(Span::new(blanks.start, source.len() as u32));
+    }
+}
+
+#[derive(Default)]
+struct Line {
+    /// Something was cut out of it.
+    cut: bool,
+    /// A token stays on it.
+    token: bool,
+    /// Something was cut out since the last token.
+    between: bool,
+}
+
+fn starts_line(source: &[u8], at: u32) -> bool {
+    let before = (at as usize).checked_sub(1).and_then(|i| source.get(i));
+    before.is_none_or(|b| *b == b'\n')
+}
+
+/// How many blanks a line begins with.
+fn indentation(source: &[u8], blanks: Span) -> u32 {
+    let bytes = blanks.of(source).iter();
+    bytes.take_while(|b| matches!(b, b' ' | b'\t')).count() as u32
 }

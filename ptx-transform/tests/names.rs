@@ -5,10 +5,9 @@ mod tests {
     use std::collections::HashMap;
     use std::path::{Path, PathBuf};
 
+    use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
     use ptx_ir::{Item, Module, Severity, Statement};
-    use ptx_transform::{
-        Entity, Minify, Names, RenameError, Renaming, flatten, minify, renumber, strip,
-    };
+    use ptx_transform::{Minify, flatten, minify, renumber, strip};
 
     fn corpus() -> Vec<(String, Vec<u8>)> {
         let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus")];
@@ -146,7 +145,7 @@ mod tests {
             let module = ptx_parse::parse(&text).module;
             let names = Names::of(&module);
             let mut renaming = Renaming::new();
-            for (i, m) in names.mentions().iter().enumerate() {
+            for (i, m) in names.refs().iter().enumerate() {
                 let local = !matches!(m.entity, Entity::Symbol(_) | Entity::Unknown(_));
                 if local && renaming.get(m.entity).is_none() {
                     renaming.set(m.entity, format!("new_{i}_"));
@@ -159,7 +158,7 @@ mod tests {
                     assert_eq!(verdict(&text), verdict(&new.text), "{name}");
                     let back = ptx_parse::parse(&new.text).module;
                     let found = Names::of(&back);
-                    for m in found.mentions() {
+                    for m in found.refs() {
                         let word = String::from_utf8_lossy(m.whole().of(&new.text)).into_owned();
                         let local = !matches!(m.entity, Entity::Symbol(_) | Entity::Unknown(_));
                         assert_eq!(local, word.starts_with("new_"), "{name}: {word}");
@@ -391,7 +390,7 @@ mod tests {
             .extern .global .b32 other;\n.func f() { ret; }\n.func g();\n.alias g, f;\n.entry k() { .reg .b32 r; ld.global.b32 r, [%b]; ld.global.b32 r, [c1]; call f; ret; }\n";
         let module = ptx_parse::parse_str(text).module;
         let names = Names::of(&module);
-        let renamed = |visible: bool| {
+        let renamed = |visible: OwnSymbols| {
             let renaming = Renaming::prefix(&module, &names, "p_", visible);
             let new = renaming.apply(&module, &names).unwrap();
             String::from_utf8(new.text).unwrap()
@@ -400,7 +399,7 @@ mod tests {
             .replace("a, %b, c<2>", "p_a, %p_b, p_c<2>")
             .replace("[%b]", "[%p_b]")
             .replace("[c1]", "[p_c1]");
-        assert_eq!(renamed(false), private);
+        assert_eq!(renamed(OwnSymbols::Private), private);
         let all = private
             .replace("seen;", "p_seen;")
             .replace("f()", "p_f()")
@@ -408,7 +407,7 @@ mod tests {
             .replace("g, f;", "p_g, p_f;")
             .replace("call f", "call p_f")
             .replace("k()", "p_k()");
-        assert_eq!(renamed(true), all);
+        assert_eq!(renamed(OwnSymbols::WithVisible), all);
     }
 
     #[test]

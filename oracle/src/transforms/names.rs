@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use ptx_edit::{Entity, Names, RenameError, Renaming};
 use ptx_ir::{Binding, Module};
 use ptx_isa::{StateSpace, TypeKind};
-use ptx_transform::{Entity, Minify, Names, RenameError, Renaming};
+use ptx_transform::Minify;
 
 use crate::assembler::Assemblers;
 use crate::corpus::cubin::{self, Extent, Info, Outcome};
@@ -34,11 +35,7 @@ pub(super) fn rename(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Stri
         let mut stays: BTreeSet<String> = BTreeSet::new();
         loop {
             let mut renaming = Renaming::new();
-            for mention in names
-                .mentions()
-                .iter()
-                .filter(|m| is_local(module, m.entity))
-            {
+            for mention in names.refs().iter().filter(|m| is_local(module, m.entity)) {
                 let old = String::from_utf8_lossy(mention.name.of(source)).into_owned();
                 if !stays.contains(&old) {
                     renaming.set(mention.entity, format!("{old}_renamed_"));

@@ -3,8 +3,9 @@
 //! The code of functions other than kernels need not be the same: they have other names.
 
 use anyhow::Result;
+use ptx_edit::{Names, OwnSymbols, Renaming};
 use ptx_ir::Module;
-use ptx_transform::{Minify, Names, Renaming};
+use ptx_transform::Minify;
 
 use super::sections::{Original, is_of, kernels};
 use crate::assembler::Assemblers;
@@ -14,7 +15,7 @@ use crate::corpus::cubin::Outcome;
 pub(super) fn rename(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
     compare(assemblers, source, |module| {
         let names = Names::of(module);
-        let renaming = Renaming::prefix(module, &names, "renamed_", false);
+        let renaming = Renaming::prefix(module, &names, "renamed_", OwnSymbols::Private);
         let new = renaming.apply(module, &names);
         new.map_or_else(|e| e.to_string().into_bytes(), |new| new.text)
     })

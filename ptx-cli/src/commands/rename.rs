@@ -1,8 +1,8 @@
 //! `ptxkit rename`: renames functions, variables, registers and labels.
 
 use anyhow::{Result, bail};
-use ptx_ir::{LineIndex, Module};
-use ptx_transform::{Entity, Names, RenameError, Renaming, Rewritten};
+use ptx_edit::{Entity, Names, OwnSymbols, RenameError, Renaming};
+use ptx_ir::{LineIndex, Module, Rewritten};
 
 use super::rewrite;
 use crate::input::Files;
@@ -75,7 +75,13 @@ fn rename(module: &Module, pairs: &[(&str, &str)], args: &Args) -> Result<Rewrit
         None => None,
     };
     let mut renaming = match &args.prefix {
-        Some(prefix) => Renaming::prefix(module, &names, prefix, args.visible),
+        Some(prefix) => {
+            let which = match args.visible {
+                true => OwnSymbols::WithVisible,
+                false => OwnSymbols::Private,
+            };
+            Renaming::prefix(module, &names, prefix, which)
+        }
         None => Renaming::new(),
     };
     for (old, new) in pairs {

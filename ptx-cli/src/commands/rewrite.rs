@@ -3,8 +3,7 @@
 use std::io::Write;
 
 use anyhow::Result;
-use ptx_ir::{Diagnostic, LineIndex, Module, Severity};
-use ptx_transform::Rewritten;
+use ptx_ir::{Diagnostic, LineIndex, Module, Rewritten, Severity};
 
 use crate::input::{self, Files, Input, Source};
 use crate::output::{self, Out, Status};

@@ -3,11 +3,10 @@
 use alloc::format;
 use alloc::string::String;
 
-use ptx_ir::{Item, Module, Operand, SymbolId};
+use ptx_ir::{Item, Module, Operand, SymbolId, TextPatches};
 use ptx_isa::Directive;
 
 use super::error::Error;
-use crate::Splices;
 
 /// The directives of the header.
 const HEADER: [Directive; 3] = [
@@ -35,21 +34,21 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
             return Err(Error::Taken(String::from(name)));
         }
     }
-    let mut splices = Splices::new();
+    let mut patches = TextPatches::new();
     let at = header_end(read).ok_or(Error::NoHeader)?;
     // A comment after the header, on its line, stays there.
     let rest = text.get(at as usize..).unwrap_or_default();
     let line = rest.split(|&b| b == b'\n').next().unwrap_or_default();
     match line.trim_ascii_start() {
         [] | [b'/', b'/', ..] if line.len() < rest.len() => {
-            splices.insert(
+            patches.insert(
                 at + line.len() as u32 + 1,
                 format!("\n{}\n", code.trim_end()),
             );
         }
-        _ => splices.insert(at, format!("\n\n{}\n", code.trim_end())),
+        _ => patches.insert(at, format!("\n\n{}\n", code.trim_end())),
     }
-    let parsed = ptx_parse::parse(&splices.apply(&text).text);
+    let parsed = ptx_parse::parse(&patches.apply(&text).text);
     match parsed.has_errors() {
         true => Err(Error::Code(parsed.diagnostics)),
         false => Ok(parsed.module),

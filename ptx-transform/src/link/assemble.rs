@@ -3,49 +3,49 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ptx_ir::OffsetMap;
-use ptx_ir::{Code, Diagnostic, Limits, Module, Span};
+use ptx_ir::trivia_map::TriviaMap;
+use ptx_ir::{Code, Diagnostic, Limits, Module, OffsetMap, TextPatches};
 
 use super::order::Piece;
 use super::{LinkDiagnostic, about};
-use crate::Splices;
-use crate::item_extents::Chunks;
+use crate::item_text::ItemText;
 
-/// Writes the chunks of modules in their order, each with the changes of its module; returns the text, and an offset map for
+/// Writes the items of modules in their order, each with the changes of its module; returns the text, and an offset map for
 /// each module.
 pub(super) fn copy(
     modules: &[&Module],
-    chunks: &[Chunks],
+    items: &[Vec<ItemText>],
     order: &[Piece],
-    mut splices: Vec<Splices>,
+    mut patches: Vec<TextPatches>,
 ) -> Result<(Vec<u8>, Vec<OffsetMap>), LinkDiagnostic> {
     let mut text = Vec::new();
     let mut maps: Vec<OffsetMap> = modules.iter().map(|_| OffsetMap::new()).collect();
-    for splices in &mut splices {
-        splices.sort();
+    for patches in &mut patches {
+        patches.sort();
+    }
+    // A byte order mark is only allowed at the beginning of a text.
+    if let (Some(first), Some(map)) = (modules.first(), maps.first_mut()) {
+        let head = TriviaMap::of_module(first).head();
+        map.push(head.start, 0, head.len() as u32);
+        text.extend_from_slice(head.of(first.source()));
     }
     let mut last: Option<usize> = None;
     for piece in order {
-        let (Some(chunks), Some(module)) = (chunks.get(piece.input), modules.get(piece.input))
-        else {
+        let (Some(items), Some(module)) = (items.get(piece.input), modules.get(piece.input)) else {
             continue;
         };
         let source = module.source();
-        let mut stretch = match chunks.all.get(piece.chunk) {
-            Some(chunk) => chunk.whole(),
-            None => Span::new(chunks.tail, source.len() as u32),
+        let span = match items.get(piece.index) {
+            Some(item) => item.extent.whole(),
+            None => TriviaMap::of_module(module).tail(),
         };
-        // A byte order mark is only allowed at the beginning of a text.
-        if stretch.start == 0 && piece.input > 0 && source.starts_with("\u{feff}".as_bytes()) {
-            stretch.start = 3;
-        }
         let before = text.len();
         if last.is_some_and(|l| l != piece.input) && text.last().is_some_and(|b| *b != b'\n') {
             text.push(b'\n');
         }
         let start = text.len();
-        if let (Some(splices), Some(map)) = (splices.get(piece.input), maps.get_mut(piece.input)) {
-            splices.copy(source, stretch, &mut text, map);
+        if let (Some(patches), Some(map)) = (patches.get(piece.input), maps.get_mut(piece.input)) {
+            patches.copy(source, span, (&mut text, map));
         }
         if text.len() == start {
             text.truncate(before);
@@ -54,7 +54,7 @@ pub(super) fn copy(
         }
         if text.len() > Limits::default().source_bytes {
             let message = format!("the linked module has more than {} bytes", text.len());
-            let d = Diagnostic::error(Code::SourceTooLarge, stretch, message);
+            let d = Diagnostic::error(Code::SourceTooLarge, span, message);
             return Err(about(piece.input, d));
         }
     }

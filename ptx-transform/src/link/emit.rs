@@ -3,7 +3,9 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use ptx_ir::{Code, DeclId, Diagnostic, FuncId, Item, ItemId, Linkage, Module, Span, Statement};
+use ptx_ir::{
+    Code, DeclId, Diagnostic, FuncId, Item, ItemId, Linkage, Module, Span, Statement, TextPatches,
+};
 use ptx_isa::Directive;
 
 use super::assemble::copy;
@@ -12,11 +14,10 @@ use super::order::{self, Declares};
 use super::shared_symbols::{self, Global, Name, Role, SymbolKind};
 use super::variable::Variable;
 use super::{LinkDiagnostic, LinkOptions, Linked, about, files};
-use crate::Splices;
 use crate::declarators::Declaration;
 use crate::extract::directive;
 use crate::headers::{head, linkage};
-use crate::item_extents::{Chunk, Chunks};
+use crate::item_text::{self, ItemText};
 
 /// Whether a directive belongs to the header.
 pub(super) fn is_header(directive: Directive) -> bool {
@@ -42,12 +43,12 @@ pub(super) fn emit(
     header: &Header,
     options: &LinkOptions<'_>,
 ) -> Result<Linked, LinkDiagnostic> {
-    let chunks: Vec<Chunks> = modules.iter().map(|m| Chunks::of(m)).collect();
+    let items: Vec<Vec<ItemText>> = modules.iter().map(|m| item_text::items(m)).collect();
     let mut work = LinkEmitter {
         modules,
         shared: BTreeMap::new(),
         hidden: options.hide.iter().copied().collect(),
-        splices: modules.iter().map(|_| Splices::new()).collect(),
+        patches: modules.iter().map(|_| TextPatches::new()).collect(),
         declared: BTreeSet::new(),
         forwarded: BTreeSet::new(),
         pragmas: BTreeMap::new(),
@@ -57,48 +58,47 @@ pub(super) fn emit(
         .iter()
         .map(|(name, of)| (*name, shared_symbols::winner(modules, of)))
         .collect();
-    let declares = order::declares(modules, &chunks, &winners);
-    work.resolve(&all, &winners, &chunks, &declares);
-    let order = order::merge(modules, &chunks, &declares);
-    let dropped: BTreeSet<(usize, usize)> = files::unite(modules, &chunks, &mut work.splices)
+    let declares = order::declares(modules, &items, &winners);
+    work.resolve(&all, &winners, &items, &declares);
+    let order = order::merge(modules, &items, &declares);
+    let dropped: BTreeSet<(usize, usize)> = files::unite(modules, &items, &mut work.patches)
         .into_iter()
-        .map(|p| (p.input, p.chunk))
+        .map(|p| (p.input, p.index))
         .collect();
     let with_debug = modules.iter().any(|m| !m.sections().is_empty());
-    if let (Some(module), Some(splices)) = (modules.first(), work.splices.first_mut()) {
-        header.write(module, header.debug && with_debug, splices);
+    if let (Some(module), Some(patches)) = (modules.first(), work.patches.first_mut()) {
+        header.write(module, header.debug && with_debug, patches);
     }
     for piece in &order {
-        let chunk = chunks.get(piece.input).and_then(|c| c.all.get(piece.chunk));
-        if let Some(chunk) = chunk {
-            if dropped.contains(&(piece.input, piece.chunk)) {
-                work.keep_comments(piece.input, chunk);
+        let item = items.get(piece.input).and_then(|c| c.get(piece.index));
+        if let Some(item) = item {
+            if dropped.contains(&(piece.input, piece.index)) {
+                work.keep_comments(piece.input, item);
             } else {
-                work.chunk(piece.input, chunk);
+                work.item(piece.input, item);
             }
         }
     }
     let notes = work.notes();
-    let (text, maps) = copy(modules, &chunks, &order, work.splices)?;
+    let (text, maps) = copy(modules, &items, &order, work.patches)?;
     Ok(Linked { text, maps, notes })
 }
 
 /// The first declaration of each function at module level, which has the linkage.
 fn first_functions<'m>(
     modules: &[&'m Module],
-    chunks: &[Chunks],
+    items: &[Vec<ItemText>],
     declares: &Declares<'m>,
 ) -> BTreeMap<(usize, &'m str), ItemId> {
     let mut found = BTreeMap::new();
-    for (input, ((module, chunks), declares)) in
-        modules.iter().zip(chunks).zip(declares).enumerate()
+    for (input, ((module, items), declares)) in modules.iter().zip(items).zip(declares).enumerate()
     {
-        for chunk in declares.keys().filter_map(|c| chunks.all.get(*c)) {
-            if let Item::Function(id) = chunk.item
+        for item in declares.keys().filter_map(|i| items.get(*i)) {
+            if let Item::Function(id) = item.item
                 && let Some(f) = module.functions().get(id)
             {
                 let name = module.name(f.name);
-                found.entry((input, name)).or_insert(chunk.id);
+                found.entry((input, name)).or_insert(item.id);
             }
         }
     }
@@ -109,7 +109,7 @@ struct LinkEmitter<'m, 'o> {
     modules: &'m [&'m Module],
     shared: BTreeMap<Name<'m>, Shared>,
     hidden: BTreeSet<&'o str>,
-    splices: Vec<Splices>,
+    patches: Vec<TextPatches>,
     /// The shared names that are declared so far.
     declared: BTreeSet<Name<'m>>,
     /// The names that are declared before their definition.
@@ -123,10 +123,10 @@ impl<'m> LinkEmitter<'m, '_> {
         &mut self,
         all: &BTreeMap<Name<'m>, Vec<(usize, Global)>>,
         winners: &BTreeMap<Name<'m>, Option<usize>>,
-        chunks: &[Chunks],
+        items: &[Vec<ItemText>],
         declares: &Declares<'m>,
     ) {
-        let first = first_functions(self.modules, chunks, declares);
+        let first = first_functions(self.modules, items, declares);
         // A declaration with many names is parsed once.
         let mut read: BTreeMap<(usize, ItemId), Declaration> = BTreeMap::new();
         for (name, of) in all {
@@ -160,29 +160,29 @@ impl<'m> LinkEmitter<'m, '_> {
         }
     }
 
-    fn splices(&mut self, input: usize) -> Option<&mut Splices> {
-        self.splices.get_mut(input)
+    fn patches(&mut self, input: usize) -> Option<&mut TextPatches> {
+        self.patches.get_mut(input)
     }
 
-    /// Decides about a chunk.
-    fn chunk(&mut self, input: usize, chunk: &Chunk) {
+    /// Decides about a item.
+    fn item(&mut self, input: usize, item: &ItemText) {
         let Some(&module) = self.modules.get(input) else {
             return;
         };
-        match chunk.item {
-            Item::Function(id) => self.function(input, module, chunk, id),
-            Item::Decl(id) => self.declaration(input, module, chunk, id),
-            item => match directive(module, item) {
-                Some(d) if is_header(d) && input > 0 => self.keep_comments(input, chunk),
+        match item.item {
+            Item::Function(id) => self.function(input, module, item, id),
+            Item::Decl(id) => self.declaration(input, module, item, id),
+            other => match directive(module, other) {
+                Some(d) if is_header(d) && input > 0 => self.keep_comments(input, item),
                 Some(Directive::Pragma) => {
-                    let text = chunk.span.of(module.source());
+                    let text = item.extent.statement.of(module.source());
                     let entry = self.pragmas.entry(text);
                     let (.., inputs) =
-                        entry.or_insert_with(|| (input, chunk.span, BTreeSet::new()));
+                        entry.or_insert_with(|| (input, item.extent.statement, BTreeSet::new()));
                     let again = !inputs.is_empty();
                     inputs.insert(input);
                     if again {
-                        self.keep_comments(input, chunk);
+                        self.keep_comments(input, item);
                     }
                 }
                 _ => {}
@@ -191,7 +191,7 @@ impl<'m> LinkEmitter<'m, '_> {
     }
 
     /// Removes a statement and keeps the comments around it.
-    fn keep_comments(&mut self, input: usize, chunk: &Chunk) {
+    fn keep_comments(&mut self, input: usize, item: &ItemText) {
         let Some(&module) = self.modules.get(input) else {
             return;
         };
@@ -199,20 +199,20 @@ impl<'m> LinkEmitter<'m, '_> {
             let text = span.of(module.source());
             text.iter().all(u8::is_ascii_whitespace)
         };
-        let before = Span::new(chunk.own, chunk.span.start);
-        let after = Span::new(chunk.span.end, chunk.end);
+        let before = Span::new(item.extent.attached, item.extent.statement.start);
+        let after = Span::new(item.extent.statement.end, item.extent.trailing.end);
         let start = if is_space(before) {
-            chunk.own
+            item.extent.attached
         } else {
-            chunk.span.start
+            item.extent.statement.start
         };
         let end = if is_space(after) {
-            chunk.end
+            item.extent.trailing.end
         } else {
-            chunk.span.end
+            item.extent.statement.end
         };
-        if let Some(splices) = self.splices(input) {
-            splices.remove(Span::new(start, end));
+        if let Some(patches) = self.patches(input) {
+            patches.remove(Span::new(start, end));
         }
     }
 
@@ -241,22 +241,24 @@ impl<'m> LinkEmitter<'m, '_> {
         self.shared.get(&name).map(|s| s.forward.clone())
     }
 
-    fn function(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: FuncId) {
+    fn function(&mut self, input: usize, module: &'m Module, item: &ItemText, id: FuncId) {
         let Some(function) = module.functions().get(id) else {
             return;
         };
         let name = (module.name(function.name), false);
         if !self.stays(input, name) {
             let forward = self.forward(name);
-            match (forward, self.splices.get_mut(input)) {
-                (Some(text), Some(splices)) => splices.replace(chunk.span, text),
-                (None, Some(splices)) if function.body.is_some() => splices.remove(chunk.removal()),
-                _ => self.keep_comments(input, chunk),
+            match (forward, self.patches.get_mut(input)) {
+                (Some(text), Some(patches)) => patches.replace(item.extent.statement, text),
+                (None, Some(patches)) if function.body.is_some() => {
+                    patches.remove(item.extent.removal())
+                }
+                _ => self.keep_comments(input, item),
             }
             return;
         }
         if self.hidden.contains(name.0) && function.linkage == Some(Linkage::Visible) {
-            self.hide(input, module, chunk);
+            self.hide(input, module, item);
         }
         let Some(body) = module.body(id) else { return };
         for (stmt, statement) in body.statements() {
@@ -269,13 +271,13 @@ impl<'m> LinkEmitter<'m, '_> {
                 continue;
             };
             let text = self.forward(inner).unwrap_or_default();
-            if let Some(splices) = self.splices(input) {
-                splices.replace(body.source_span(stmt), text);
+            if let Some(patches) = self.patches(input) {
+                patches.replace(body.source_span(stmt), text);
             }
         }
     }
 
-    fn declaration(&mut self, input: usize, module: &'m Module, chunk: &Chunk, id: DeclId) {
+    fn declaration(&mut self, input: usize, module: &'m Module, item: &ItemText, id: DeclId) {
         let declarators = module.declarations().declarators(id);
         let names: Vec<Name<'m>> = declarators
             .iter()
@@ -291,21 +293,21 @@ impl<'m> LinkEmitter<'m, '_> {
             }
         }
         if stays.contains(&true) {
-            self.visible_declaration(input, module, chunk, id, &names, &stays);
+            self.visible_declaration(input, module, item, id, &names, &stays);
         }
         if !stays.contains(&false) {
             return;
         }
         let linkage = module.declarations().decls.get(id).and_then(|d| d.linkage);
-        let Some(splices) = self.splices.get_mut(input) else {
+        let Some(patches) = self.patches.get_mut(input) else {
             return;
         };
-        let declaration = Declaration::read(module, chunk.span);
-        if !declaration.replace(splices, chunk.span, &stays, &forwards) {
+        let declaration = Declaration::read(module, item.extent.statement);
+        if !declaration.replace(patches, item.extent.statement, &stays, &forwards) {
             if linkage == Some(Linkage::Extern) {
-                self.keep_comments(input, chunk);
+                self.keep_comments(input, item);
             } else {
-                splices.remove(chunk.removal());
+                patches.remove(item.extent.removal());
             }
         }
     }
@@ -315,7 +317,7 @@ impl<'m> LinkEmitter<'m, '_> {
         &mut self,
         input: usize,
         module: &'m Module,
-        chunk: &Chunk,
+        item: &ItemText,
         id: DeclId,
         names: &[Name<'m>],
         stays: &[bool],
@@ -325,14 +327,14 @@ impl<'m> LinkEmitter<'m, '_> {
         };
         let hidden = |n: &Name<'_>| self.hidden.contains(n.0) && !self.forwarded.contains(n);
         if decl.linkage == Some(Linkage::Visible) && names.iter().all(hidden) {
-            self.hide(input, module, chunk);
+            self.hide(input, module, item);
         }
         let kept = names.iter().enumerate().zip(stays).filter(|(_, s)| **s);
         let wanted = kept.filter_map(|((i, name), _)| {
             let of = Global {
                 symbol: ptx_ir::SymbolId::new(0),
                 role: Role::Private,
-                item: chunk.id,
+                item: item.id,
                 what: SymbolKind::Variable(id, i),
             };
             let own = Variable::of(module, &of)?.alignment();
@@ -340,17 +342,19 @@ impl<'m> LinkEmitter<'m, '_> {
             (wanted > own).then_some(wanted)
         });
         if let Some(wanted) = wanted.max()
-            && let Some(splices) = self.splices.get_mut(input)
+            && let Some(patches) = self.patches.get_mut(input)
         {
-            let declaration = Declaration::read(module, chunk.span);
-            declaration.align(module, wanted, splices);
+            let declaration = Declaration::read(module, item.extent.statement);
+            declaration.align(module, wanted, patches);
         }
     }
 
     /// Removes the linkage of an item.
-    fn hide(&mut self, input: usize, module: &Module, chunk: &Chunk) {
-        if let (Some(at), Some(splices)) = (linkage(module, chunk.span), self.splices(input)) {
-            splices.remove(at);
+    fn hide(&mut self, input: usize, module: &Module, item: &ItemText) {
+        if let (Some(at), Some(patches)) =
+            (linkage(module, item.extent.statement), self.patches(input))
+        {
+            patches.remove(at);
         }
     }
 

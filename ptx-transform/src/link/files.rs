@@ -6,12 +6,12 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::{Item, Module, Operand, Span, Statement};
+use ptx_ir::{Item, Module, Operand, Span, Statement, TextPatches};
 use ptx_isa::Directive;
 
 use super::order::Piece;
-use crate::item_extents::Chunks;
-use crate::{Splices, debug};
+use crate::debug;
+use crate::item_text::ItemText;
 
 /// What happens to the debug information of one module.
 #[derive(Default)]
@@ -22,28 +22,31 @@ struct Changes {
 
 /// Renumbers conflicting files and renames conflicting labels of sections; returns the `.file` directives that an earlier
 /// module already has.
-pub(super) fn unite(modules: &[&Module], chunks: &[Chunks], splices: &mut [Splices]) -> Vec<Piece> {
+pub(super) fn unite(
+    modules: &[&Module],
+    items: &[Vec<ItemText>],
+    patches: &mut [TextPatches],
+) -> Vec<Piece> {
     let mut dropped = Vec::new();
     let mut changes: Vec<Changes> = modules.iter().map(|_| Changes::default()).collect();
-    renumber(modules, chunks, splices, &mut changes, &mut dropped);
+    renumber(modules, items, patches, &mut changes, &mut dropped);
     rename(modules, &mut changes);
-    for (((module, chunks), change), splices) in
-        modules.iter().zip(chunks).zip(&changes).zip(splices)
+    for (((module, items), change), patches) in modules.iter().zip(items).zip(&changes).zip(patches)
     {
         if !change.files.is_empty() || !change.labels.is_empty() {
-            places(module, chunks, change, splices);
+            places(module, items, change, patches);
         }
     }
     dropped
 }
 
-/// The `.file` directives of a module: chunk, number, and the rest.
+/// The `.file` directives of a module: index, number, and the rest.
 fn files<'m>(
     module: &'m Module,
-    chunks: &'m Chunks,
+    items: &'m [ItemText],
 ) -> impl Iterator<Item = (usize, i64, Vec<(i64, &'m [u8])>)> {
-    chunks.all.iter().enumerate().filter_map(|(i, chunk)| {
-        let Item::Directive(id) = chunk.item else {
+    items.iter().enumerate().filter_map(|(i, item)| {
+        let Item::Directive(id) = item.item else {
             return None;
         };
         let d = module.directives().get(id)?;
@@ -59,26 +62,26 @@ fn files<'m>(
 
 fn renumber(
     modules: &[&Module],
-    chunks: &[Chunks],
-    splices: &mut [Splices],
+    items: &[Vec<ItemText>],
+    patches: &mut [TextPatches],
     changes: &mut [Changes],
     dropped: &mut Vec<Piece>,
 ) {
-    let every = || modules.iter().zip(chunks).enumerate();
+    let every = || modules.iter().zip(items).enumerate();
     let numbers = every().flat_map(|(_, (m, c))| files(m, c).map(|(_, n, _)| n));
     let mut next = numbers.max().unwrap_or(0);
     // The data of sections refer to files by number, so these numbers stay.
     let (first, then): (Vec<_>, Vec<_>) = every().partition(|(_, (m, _))| !m.sections().is_empty());
     let mut known: BTreeMap<Vec<(i64, &[u8])>, i64> = BTreeMap::new();
     let mut taken: BTreeSet<i64> = BTreeSet::new();
-    for (input, (module, chunks)) in first.into_iter().chain(then) {
-        let (Some(change), Some(splices)) = (changes.get_mut(input), splices.get_mut(input)) else {
+    for (input, (module, items)) in first.into_iter().chain(then) {
+        let (Some(change), Some(patches)) = (changes.get_mut(input), patches.get_mut(input)) else {
             continue;
         };
         let mut own: BTreeMap<Vec<(i64, &[u8])>, i64> = BTreeMap::new();
-        for (chunk, number, said) in files(module, chunks) {
+        for (index, number, said) in files(module, items) {
             if let Some(&other) = known.get(&said) {
-                dropped.push(Piece { input, chunk });
+                dropped.push(Piece { input, index });
                 if other != number {
                     change.files.insert(number, other);
                 }
@@ -90,12 +93,13 @@ fn renumber(
                 new = next;
                 taken.insert(new);
                 change.files.insert(number, new);
-                if let Some(chunk) = chunks.all.get(chunk) {
-                    let text = chunk.span.of(module.source());
+                if let Some(item) = items.get(index) {
+                    let text = item.extent.statement.of(module.source());
                     let mut tokens = Lexer::fragment(text);
                     let digits = tokens.find(|t| t.kind == TokenKind::Integer);
                     if let Some(t) = digits {
-                        splices.replace(t.span.shifted(chunk.span.start), new.to_string());
+                        patches
+                            .replace(t.span.shifted(item.extent.statement.start), new.to_string());
                     }
                 }
             }
@@ -130,7 +134,7 @@ fn rename(modules: &[&Module], changes: &mut [Changes]) {
 }
 
 /// Writes the new numbers and labels into `.loc` and into sections.
-fn places(module: &Module, chunks: &Chunks, change: &Changes, splices: &mut Splices) {
+fn places(module: &Module, items: &[ItemText], change: &Changes, patches: &mut TextPatches) {
     let source = module.source();
     let tokens = |span: Span| {
         let all = Lexer::fragment(span.of(source)).filter(|t| !t.kind.is_trivia());
@@ -139,13 +143,13 @@ fn places(module: &Module, chunks: &Chunks, change: &Changes, splices: &mut Spli
             span: t.span.shifted(span.start),
         })
     };
-    for chunk in &chunks.all {
-        match chunk.item {
+    for item in items {
+        match item.item {
             Item::Section(_) if !change.labels.is_empty() => {
-                for token in tokens(chunk.span).filter(|t| t.kind == TokenKind::Ident) {
+                for token in tokens(item.extent.statement).filter(|t| t.kind == TokenKind::Ident) {
                     let word = core::str::from_utf8(token.span.of(source));
                     if let Some(new) = word.ok().and_then(|w| change.labels.get(w)) {
-                        splices.replace(token.span, new);
+                        patches.replace(token.span, new);
                     }
                 }
             }
@@ -159,7 +163,7 @@ fn places(module: &Module, chunks: &Chunks, change: &Changes, splices: &mut Spli
                     };
                     let directive = body.directives().get(id);
                     if directive.is_some_and(|d| d.directive == Directive::Loc) {
-                        place(source, tokens(body.source_span(stmt)), change, splices);
+                        place(source, tokens(body.source_span(stmt)), change, patches);
                     }
                 }
             }
@@ -173,7 +177,7 @@ fn place(
     source: &[u8],
     tokens: impl Iterator<Item = Token>,
     change: &Changes,
-    splices: &mut Splices,
+    patches: &mut TextPatches,
 ) {
     let mut expected: &[u8] = b"inlined_at";
     for token in tokens {
@@ -182,14 +186,14 @@ fn place(
             TokenKind::Integer if expected == b"inlined_at" => {
                 let number = core::str::from_utf8(text).ok().and_then(|t| t.parse().ok());
                 if let Some(new) = number.and_then(|n: i64| change.files.get(&n)) {
-                    splices.replace(token.span, new.to_string());
+                    patches.replace(token.span, new.to_string());
                 }
                 expected = b"";
             }
             TokenKind::Ident if expected == b"function_name" => {
                 let word = core::str::from_utf8(text).ok();
                 if let Some(new) = word.and_then(|w| change.labels.get(w)) {
-                    splices.replace(token.span, new);
+                    patches.replace(token.span, new);
                 }
                 expected = b"";
             }

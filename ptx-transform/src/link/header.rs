@@ -5,12 +5,11 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Diagnostic, Item, Module, Operand, Severity, Span};
+use ptx_ir::{Code, Diagnostic, Item, Module, Operand, Severity, Span, TextPatches};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 use ptx_verify::Options;
 
 use super::{LinkDiagnostic, about};
-use crate::Splices;
 
 /// The header of the result.
 pub(super) struct Header {
@@ -164,14 +163,14 @@ impl Header {
     }
 
     /// Writes this header to the first module.
-    pub(super) fn write(&self, module: &Module, debug: bool, splices: &mut Splices) {
+    pub(super) fn write(&self, module: &Module, debug: bool, patches: &mut TextPatches) {
         let mut token = |directive, wanted: &dyn Fn(TokenKind, &[u8]) -> bool, new: &str| {
             let span = place(module, directive);
             let text = span.of(module.source());
             let mut tokens = Lexer::fragment(text);
             let found = tokens.find(|t| wanted(t.kind, t.span.of(text)));
             if let Some(t) = found.filter(|t| t.span.of(text) != new.as_bytes()) {
-                splices.replace(t.span.shifted(span.start), new);
+                patches.replace(t.span.shifted(span.start), new);
             }
         };
         let number = |kind, _: &[u8]| matches!(kind, TokenKind::Decimal | TokenKind::Integer);
@@ -184,8 +183,8 @@ impl Header {
         let last = places(module, Directive::Target).last().unwrap_or_default();
         let option = crate::debug::target_option(module.source(), last);
         match (debug, option) {
-            (true, None) => splices.insert(last.end, ", debug"),
-            (false, Some(at)) => splices.remove(at),
+            (true, None) => patches.insert(last.end, ", debug"),
+            (false, Some(at)) => patches.remove(at),
             _ => {}
         }
     }

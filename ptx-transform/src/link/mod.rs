@@ -13,8 +13,7 @@ mod variable;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::OffsetMap;
-use ptx_ir::{Diagnostic, Module, Severity, Span};
+use ptx_ir::{Diagnostic, Module, OffsetMap, Severity, Span};
 
 /// Options of [`link`].
 #[derive(Copy, Clone, Default, Debug)]

@@ -7,40 +7,44 @@ use ptx_ir::{Item, Module, Statement};
 
 use super::shared_symbols::{Name, declared};
 use crate::extract::directive;
-use crate::item_extents::Chunks;
+use crate::item_text::ItemText;
 
-/// A chunk of a module.
+/// An item of a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) input: usize,
-    /// The index of the chunk; the number of chunks for the text after the last one.
-    pub(super) chunk: usize,
+    /// The index of the item; the number of items for the text after the last one.
+    pub(super) index: usize,
 }
 
-/// The shared names that a chunk declares, each with whether it has the definition that is kept.
+/// The shared names that an item declares, each with whether it has the definition that is kept.
 pub(super) type Declares<'m> = Vec<BTreeMap<usize, Vec<(Name<'m>, bool)>>>;
 
-/// Merges the chunks of the modules. Chunks next to the declaration of a name in one module are next to its definition in the
+/// Merges the items of the modules. Items next to the declaration of a name in one module are next to its definition in the
 /// other.
-pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<'_>) -> Vec<Piece> {
+pub(super) fn merge(
+    modules: &[&Module],
+    items: &[Vec<ItemText>],
+    declares: &Declares<'_>,
+) -> Vec<Piece> {
     let mut order: Vec<Piece> = Vec::new();
-    for (input, (own, names)) in chunks.iter().zip(declares).enumerate() {
-        let pieces = (0..=own.all.len()).map(|chunk| Piece { input, chunk });
+    for (input, (own, names)) in items.iter().zip(declares).enumerate() {
+        let pieces = (0..=own.len()).map(|index| Piece { input, index });
         if input == 0 {
             order.extend(pieces);
             continue;
         }
-        let header = header_end(modules, chunks);
+        let header = header_end(modules, items);
         let mut placed: BTreeMap<Name<'_>, usize> = BTreeMap::new();
         for (at, piece) in order.iter().enumerate() {
-            let of = declares.get(piece.input).and_then(|d| d.get(&piece.chunk));
+            let of = declares.get(piece.input).and_then(|d| d.get(&piece.index));
             for (name, _) in of.into_iter().flatten() {
                 placed.entry(*name).or_insert(at);
             }
         }
-        // The position that each chunk must precede.
-        let goal = |chunk: usize| -> Option<usize> {
-            let of = names.get(&chunk)?.iter();
+        // The position that each item must precede.
+        let goal = |index: usize| -> Option<usize> {
+            let of = names.get(&index)?.iter();
             let goals = of.filter_map(|(name, defined)| {
                 let at = *placed.get(name)?;
                 Some(if *defined { at } else { at + 1 })
@@ -54,14 +58,14 @@ pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<
             .max(header);
         let mut inserted: BTreeMap<usize, Vec<Piece>> = BTreeMap::new();
         for piece in pieces {
-            if last.is_some_and(|last| piece.chunk > last) {
+            if last.is_some_and(|last| piece.index > last) {
                 at = order.len();
-            } else if let Some(goal) = goal(piece.chunk) {
+            } else if let Some(goal) = goal(piece.index) {
                 at = at.max(goal);
             }
             inserted.entry(at).or_default().push(piece);
         }
-        let mut merged = Vec::with_capacity(order.len() + own.all.len());
+        let mut merged = Vec::with_capacity(order.len() + own.len());
         for (i, piece) in order.iter().enumerate() {
             merged.extend(inserted.remove(&i).into_iter().flatten());
             merged.push(*piece);
@@ -72,17 +76,17 @@ pub(super) fn merge(modules: &[&Module], chunks: &[Chunks], declares: &Declares<
     order
 }
 
-/// The chunks that declare shared names.
+/// The items that declare shared names.
 pub(super) fn declares<'m>(
     modules: &[&'m Module],
-    chunks: &[Chunks],
+    items: &[Vec<ItemText>],
     winners: &BTreeMap<Name<'m>, Option<usize>>,
 ) -> Declares<'m> {
     let mut all = Declares::new();
-    for (input, (module, chunks)) in modules.iter().zip(chunks).enumerate() {
+    for (input, (module, items)) in modules.iter().zip(items).enumerate() {
         let mut of: BTreeMap<usize, Vec<(Name<'_>, bool)>> = BTreeMap::new();
-        for (i, chunk) in chunks.all.iter().enumerate() {
-            for name in names(module, chunk.item) {
+        for (i, item) in items.iter().enumerate() {
+            for name in names(module, item.item) {
                 if let Some(winner) = winners.get(&name) {
                     of.entry(i)
                         .or_default()
@@ -117,11 +121,11 @@ fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
     }
 }
 
-/// The number of chunks in the header of the first module.
-fn header_end(modules: &[&Module], chunks: &[Chunks]) -> usize {
-    let (Some(module), Some(chunks)) = (modules.first(), chunks.first()) else {
+/// The number of items in the header of the first module.
+fn header_end(modules: &[&Module], items: &[Vec<ItemText>]) -> usize {
+    let (Some(module), Some(items)) = (modules.first(), items.first()) else {
         return 0;
     };
     let of_header = |item: Item| directive(module, item).is_some_and(super::emit::is_header);
-    chunks.all.iter().take_while(|c| of_header(c.item)).count()
+    items.iter().take_while(|c| of_header(c.item)).count()
 }

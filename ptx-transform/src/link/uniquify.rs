@@ -5,14 +5,17 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::OffsetMap;
-use ptx_ir::{Code, Diagnostic, FunctionKind, Item, Module, NameId, Span};
+use ptx_ir::name::split_numeric_suffix_str;
+use ptx_ir::{
+    Code, Diagnostic, FunctionKind, Item, Module, NameId, OffsetMap, Rewritten, Span, TextPatches,
+};
 
 use super::shared_symbols::{self, Globals, Name, Role, SymbolKind};
 use super::{LinkDiagnostic, about};
+use crate::debug;
 use crate::extract::lost_note;
-use crate::item_extents::Chunks;
-use crate::{Entity, Names, RenameError, Renaming, Rewritten, Splices, debug};
+use crate::item_text::items;
+use ptx_edit::{Entity, Names, RenameError, Renaming};
 
 /// A module that was changed, or not.
 #[derive(Default)]
@@ -77,17 +80,17 @@ pub(super) fn prepare(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> V
 /// The module without debug sections, except those that its code refers to.
 fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
     let needed = debug::needed(module, module.bodies().values(), |_| true);
-    let mut splices = Splices::new();
+    let mut patches = TextPatches::new();
     let mut first = None;
-    for chunk in &Chunks::of(module).all {
-        if let Item::Section(id) = chunk.item
+    for item in &items(module) {
+        if let Item::Section(id) = item.item
             && !needed.contains(&id)
         {
-            first.get_or_insert(chunk.span);
-            splices.remove(chunk.removal());
+            first.get_or_insert(item.extent.statement);
+            patches.remove(item.extent.removal());
         }
     }
-    Some((splices.apply(module.source()), first?))
+    Some((patches.apply(module.source()), first?))
 }
 
 fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renaming> {
@@ -106,8 +109,8 @@ fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renami
     // A range `t<4>` also conflicts with a plain `t3` of another module.
     let mut members: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for ((name, range), inputs) in &holders {
-        let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        if !range && prefix.len() < name.len() && holders.contains_key(&(prefix, true)) {
+        let (prefix, digits) = split_numeric_suffix_str(name);
+        if !range && !digits.is_empty() && holders.contains_key(&(prefix, true)) {
             members.entry(prefix).or_default().extend(inputs);
         }
     }

@@ -1,18 +1,20 @@
 //! Makes the text of a module as short as possible.
 
+mod whitespace;
+
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Body, FuncId, Item, Module, Span, Statement, TypeName};
+use ptx_ir::{Body, FuncId, Item, Module, Rewritten, Span, Statement, TextPatches, TypeName};
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
-use crate::name_gen::{Short, Taken};
-use crate::names::{Entity, NameRef, Names, Unresolved, unresolved};
+use crate::name_gen::ShortNames;
+use crate::reachability;
 use crate::register_use::{self, Usage};
-use crate::{Rewritten, Splices, reachability, trivia};
+use ptx_edit::{Entity, NameForm, NameRef, Names, OwnSymbols, TakenNames, own_symbols};
 
 /// What [`minify`] changes besides whitespace, comments and the names inside of functions.
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
@@ -49,7 +51,7 @@ pub fn minify(module: &Module, how: Minify) -> Rewritten {
             .map(|(_, s)| s)
             .collect();
         // Names in removed items are not counted.
-        names.leave_out(&pieces);
+        names.remove_within(&pieces);
     }
     let mut work = Minifier {
         module,
@@ -74,13 +76,12 @@ impl Minifier<'_> {
     /// Chooses the new names and what is removed.
     fn choose(&mut self, names: &Names, how: Minify) {
         let (module, source) = (self.module, self.module.source());
-        let unresolved = unresolved(module, names);
+        let unresolved = names.unresolved(module);
         let private = match how.symbols {
-            true => reachability::private(module),
+            true => own_symbols(module, OwnSymbols::Private),
             false => BTreeSet::new(),
         };
-        let mut taken = Taken::default();
-        unresolved.iter().for_each(|n| taken.add(n));
+        let mut taken = unresolved.clone();
         let linked: BTreeSet<Entity> = module
             .definitions()
             .flat_map(|(f, _, body)| {
@@ -91,32 +92,32 @@ impl Minifier<'_> {
             .collect();
         let mut seen = BTreeSet::new();
         let mut known = BTreeSet::new();
-        for m in names.mentions() {
+        for m in names.refs() {
             let own = is_memory(module, m.entity) && !linked.contains(&m.entity);
             let changes = match m.entity {
                 Entity::Symbol(_) => private.contains(&m.entity),
                 entity => own || is_local(module, entity),
             };
             let old = m.name.of(source);
-            if !changes || unresolved.has(old) {
+            if !changes || unresolved.contains(old) {
                 // Members of a range are taken with it.
                 if known.insert(old) {
-                    taken.add(old);
+                    taken.add(old, NameForm::Plain);
                 }
             } else if own || matches!(m.entity, Entity::Symbol(_)) {
                 seen.insert(m.entity);
             }
         }
-        let stays = |m: &&NameRef| !unresolved.has(m.name.of(source));
-        let renamable = names.mentions().iter().filter(stays);
+        let stays = |m: &&NameRef| !unresolved.contains(m.name.of(source));
+        let renamable = names.refs().iter().filter(stays);
         let renamable = renamable.filter(|m| seen.contains(&m.entity));
-        let mut short = Short::of_two(&taken);
+        let mut short = ShortNames::of_two(&taken);
         for entity in by_frequency(renamable) {
             self.renamed.insert(entity, short.take());
         }
         for name in self.renamed.values() {
             // Names of the module are visible in functions.
-            taken.add(name.as_bytes());
+            taken.add(name.as_bytes(), NameForm::Plain);
         }
         for (id, item) in module.items() {
             let Item::Function(f) = item else {
@@ -132,8 +133,8 @@ impl Minifier<'_> {
         &mut self,
         f: FuncId,
         mentions: &[NameRef],
-        taken: &Taken,
-        unresolved: &Unresolved<'_>,
+        taken: &TakenNames,
+        unresolved: &TakenNames,
     ) {
         let (module, source) = (self.module, self.module.source());
         let usage = Usage::of(mentions);
@@ -148,20 +149,20 @@ impl Minifier<'_> {
                 Entity::Variable(_, v) => handles.contains(&v),
                 _ => false,
             };
-            is_local(module, m.entity) && !stays && !unresolved.has(old)
+            is_local(module, m.entity) && !stays && !unresolved.contains(old)
         };
         let used = |m: &&NameRef| match m.entity {
             Entity::Register(..) => usage.is_used(m.entity) || is_parameter(module, m.entity),
             _ => true,
         };
-        let mut own = Taken::default();
+        let mut own = TakenNames::default();
         for m in mentions.iter().filter(|m| !local(m)) {
             // A renamed name is no longer in use.
             if !self.renamed.contains_key(&m.entity) {
-                own.add(m.name.of(source));
+                own.add(m.name.of(source), NameForm::Plain);
             }
         }
-        let mut short = Short::with(taken, &own);
+        let mut short = ShortNames::with(taken, &own);
         for entity in by_frequency(mentions.iter().filter(local).filter(used)) {
             self.renamed.insert(entity, short.take());
             if usage.count(entity).is_some() {
@@ -173,9 +174,9 @@ impl Minifier<'_> {
     /// Writes the tokens with as little whitespace as possible.
     fn write(&self, names: &Names) -> Rewritten {
         let source = self.module.source();
-        let mut splices = Splices::new();
+        let mut patches = TextPatches::new();
         let mut pieces = self.pieces.iter().peekable();
-        let mut mentions = names.mentions().iter().peekable();
+        let mut mentions = names.refs().iter().peekable();
         let mut count: Option<(Span, u32)> = None;
         let mut last: (TokenKind, Vec<u8>) = (TokenKind::Whitespace, Vec::new());
         // Where the text after the last token begins.
@@ -206,35 +207,35 @@ impl Minifier<'_> {
             }
             let changed = changed || counted.is_some();
             let written = if changed { &*new } else { text };
-            self.gap(&mut splices, (&last, end), (token.kind, written, at.start));
+            self.gap(&mut patches, (&last, end), (token.kind, written, at.start));
             if changed && written != text {
-                splices.replace(at, written);
+                patches.replace(at, written);
             }
             last.0 = token.kind;
             last.1.clear();
             last.1.extend_from_slice(written);
             end = at.end;
         }
-        splices.remove(Span::new(end, source.len() as u32));
-        splices.apply(source)
+        patches.remove(Span::new(end, source.len() as u32));
+        patches.apply(source)
     }
 
     /// Writes what is needed between two tokens.
     fn gap(
         &self,
-        splices: &mut Splices,
+        patches: &mut TextPatches,
         (last, end): (&(TokenKind, Vec<u8>), u32),
         (kind, text, start): (TokenKind, &[u8], u32),
     ) {
         let gap = Span::new(end, start);
         let old = gap.of(self.module.source());
         if last.1.is_empty() {
-            return splices.remove(gap);
+            return patches.remove(gap);
         }
-        if trivia::is_odd(last.0) || trivia::is_odd(kind) {
+        if whitespace::is_odd(last.0) || whitespace::is_odd(kind) {
             return;
         }
-        let blank = trivia::needs_blank((last.0, &last.1), (kind, text), !gap.is_empty());
+        let blank = whitespace::needs_blank((last.0, &last.1), (kind, text), !gap.is_empty());
         // ptxas overruns a buffer if debug information is on one very long line.
         let debug = Directive::from_text(text).is_some_and(|d| d.section().starts_with("11.5."));
         let new: &[u8] = match (debug && old.contains(&b'\n'), blank) {
@@ -243,7 +244,7 @@ impl Minifier<'_> {
             (false, false) => b"",
         };
         if old != new {
-            splices.replace(gap, new);
+            patches.replace(gap, new);
         }
     }
 
@@ -285,7 +286,7 @@ fn is_local(module: &Module, entity: Entity) -> bool {
             let var = module.body(f).and_then(|b| b.vars().get(id));
             var.is_some_and(|v| v.stmt.is_none() || v.space.base() == StateSpace::Param)
         }
-        Entity::Symbol(_) | Entity::Unknown(_) => false,
+        _ => false,
     }
 }
 

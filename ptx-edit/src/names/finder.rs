@@ -1,0 +1,415 @@
+//! Finds the names of statements and items: which entities they contain, and the tokens that spell them.
+
+use alloc::borrow::Cow;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::cell::OnceCell;
+use core::ops::Range;
+
+use ptx_ir::edit_log::{Change, NewText, Patch};
+use ptx_ir::lex::ident_tokens::{Text, Words};
+use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::name::{split_numeric_suffix, suffix_number};
+use ptx_ir::{
+    Binding, Body, DeclId, Declarations, EntityId, FuncId, Interface, Item, ItemId, Module, NameId,
+    Operand, OperandPool, OperandSlot, OperandWalk, Span, Statement, StmtId, SymbolId, Var, VarId,
+};
+use ptx_isa::Directive;
+
+use super::{Entity, NameRef, denotes, firsts};
+
+/// An entity in a statement.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Leaf {
+    pub(crate) entity: Entity,
+    pub(crate) name: NameId,
+    /// Which member of a range.
+    pub(crate) member: Option<u32>,
+    /// Whether the statement declares it; then also the count of the range, if it is one.
+    pub(crate) declares: bool,
+    pub(crate) count: Operand,
+}
+
+/// Statements with more names are searched with a map.
+const FEW: usize = 16;
+
+pub(crate) struct Finder<'m> {
+    module: &'m Module,
+    /// Of each symbol the first one of its name.
+    symbols: OnceCell<Vec<SymbolId>>,
+    body: Option<(FuncId, &'m Body)>,
+    /// Of each variable of the body the first one of its range.
+    vars: Vec<VarId>,
+    leaves: Vec<Leaf>,
+}
+
+impl<'m> Finder<'m> {
+    pub(crate) fn new(module: &'m Module) -> Self {
+        Self {
+            module,
+            symbols: OnceCell::new(),
+            body: None,
+            vars: Vec::new(),
+            leaves: Vec::new(),
+        }
+    }
+
+    /// Continues with the statements of a function.
+    pub(crate) fn enter(&mut self, f: FuncId) {
+        self.body = self.module.body(f).map(|body| (f, body));
+        let vars = self.body.map(|(_, body)| body.vars().values());
+        let range = |v: &Var| v.number.map(|_| (v.name, v.stmt, v.scope));
+        self.vars = firsts(vars.into_iter().flatten().map(range));
+    }
+
+    // --- the tokens ---
+
+    /// Appends the names in the source of an item; of a function, those in its header.
+    pub(crate) fn item(&mut self, id: ItemId, item: Item, refs: &mut Vec<NameRef>) {
+        let mut span = self.module.span(id);
+        let text = match item {
+            Item::Section(_) => return self.section(span, refs),
+            Item::Function(f) => {
+                let body = self.module.body(f);
+                span.end = body.map_or(span.end, |b| b.base());
+                Text::Head
+            }
+            _ => Text::Other,
+        };
+        self.item_leaves(item);
+        let change = self.module.edits().and_then(|e| e.change(id));
+        self.find(span, text, change, refs);
+    }
+
+    /// Appends the names in the source of a statement of the function that was entered last.
+    pub(crate) fn statement(&mut self, id: StmtId, statement: Statement, refs: &mut Vec<NameRef>) {
+        self.leaves_of(statement);
+        self.find_in_statement(id, statement, refs);
+    }
+
+    /// The same for the leaves that [`leaves_of`](Self::leaves_of) gave.
+    pub(crate) fn find_in_statement(
+        &self,
+        id: StmtId,
+        statement: Statement,
+        refs: &mut Vec<NameRef>,
+    ) {
+        let Some((_, body)) = self.body else { return };
+        let text = match statement {
+            Statement::Inst(_) => Text::Instruction,
+            Statement::Function(_) => Text::Head,
+            _ => Text::Other,
+        };
+        let change = body.edits().and_then(|e| e.change(id));
+        self.find(body.source_span(id), text, change, refs);
+    }
+
+    /// All names in a debug section, which are not resolved.
+    fn section(&self, span: Span, refs: &mut Vec<NameRef>) {
+        let text = span.of(self.module.source());
+        for token in Lexer::fragment(text).filter(|t| t.kind == TokenKind::Ident) {
+            if let Some(name) = self.module.find_name(token.span.of(text)) {
+                let name_span = token.span.shifted(span.start);
+                refs.push(NameRef {
+                    entity: Entity::Unknown(name),
+                    name: name_span,
+                    number: Span::new(name_span.end, name_span.end),
+                    member: None,
+                    declares: false,
+                });
+            }
+        }
+    }
+
+    /// Finds the tokens in a span that spell the leaves, with patches of the span applied.
+    fn find(&self, span: Span, of: Text, change: Option<&Change>, refs: &mut Vec<NameRef>) {
+        let patches = match change {
+            _ if self.leaves.is_empty() => return,
+            None => &[][..],
+            Some(Change::Patched(patches)) => patches,
+            Some(_) => return,
+        };
+        let text = span.of(self.module.source());
+        let mut search = Search {
+            module: self.module,
+            leaves: &self.leaves,
+            next: 0,
+            map: None,
+        };
+        let mut words = Words::new(text, of);
+        while let Some(word) = words.next() {
+            // The first leaf is the name of a function; its parameters are inside parentheses.
+            let among = match of {
+                Text::Head if word.depth == 0 => 0..1,
+                Text::Head => 1..self.leaves.len(),
+                _ => 0..self.leaves.len(),
+            };
+            let at = word.span.shifted(span.start);
+            let Some((current, patched)) = self.patched(at, word.span.of(text), patches) else {
+                continue;
+            };
+            let Some((leaf, len)) = search.find(&current, among) else {
+                continue;
+            };
+            let end = at.start + patched.unwrap_or(len as u32);
+            let mut number = Span::new(end, at.end.max(end));
+            if leaf.declares
+                && let Some(count) = words.range_count()
+            {
+                number = count.shifted(span.start);
+            }
+            refs.push(NameRef {
+                entity: leaf.entity,
+                name: Span::new(at.start, end),
+                number,
+                member: leaf.member,
+                declares: leaf.declares,
+            });
+        }
+    }
+
+    /// A token with the patch of its beginning, and the length of what that replaces; `None` if the token was replaced by
+    /// something that is printed from the record, or as a part of more text.
+    fn patched<'t>(
+        &self,
+        at: Span,
+        word: &'t [u8],
+        patches: &[Patch],
+    ) -> Option<(Cow<'t, [u8]>, Option<u32>)> {
+        let mut all = patches.iter();
+        let Some(patch) = all.find(|p| p.span.overlaps(at) && !p.span.is_empty()) else {
+            return Some((Cow::Borrowed(word), None));
+        };
+        let NewText::Text(text) = patch.text else {
+            return None;
+        };
+        let len = patch.span.len();
+        let rest = word.get(len..).filter(|_| patch.span.start == at.start)?;
+        let current = [self.module.name_bytes(text), rest].concat();
+        Some((Cow::Owned(current), Some(len as u32)))
+    }
+
+    // --- the entities ---
+
+    /// The entities that an item contains; of a function, those of its header.
+    pub(crate) fn item_leaves(&mut self, item: Item) -> &[Leaf] {
+        self.leaves.clear();
+        let module = self.module;
+        match item {
+            Item::Function(f) => self.header(f),
+            Item::Decl(d) => self.declaration(module.declarations(), module.pool(), d, None),
+            Item::Directive(d) => {
+                // Versions and targets are not names.
+                let directive = module.directives().get(d);
+                let directive = directive.filter(|d| !is_header(d.directive));
+                let args = directive.map(|d| d.args).unwrap_or_default();
+                self.operands(module.pool().walk(args), None);
+            }
+            Item::Opaque(o) => {
+                let names = module.opaques().get(o).map(|o| o.mentions);
+                self.operands(module.pool().walk(names.unwrap_or_default()), None);
+            }
+            _ => {}
+        }
+        &self.leaves
+    }
+
+    /// The entities that a statement of the function that was entered last contains.
+    pub(crate) fn leaves_of(&mut self, statement: Statement) -> &[Leaf] {
+        self.leaves.clear();
+        let Some((f, body)) = self.body else {
+            return &[];
+        };
+        match statement {
+            Statement::Label(id) => {
+                if let Some(label) = body.labels().get(id) {
+                    self.declare(Entity::Label(f, id), label.name, Operand::Absent);
+                }
+            }
+            Statement::Decl(d) => {
+                self.declaration(body.declarations(), body.pool(), d, self.body);
+            }
+            Statement::Function(inner) => self.header(inner),
+            Statement::Prototype(id) => {
+                if let Some(prototype) = body.prototypes().get(id) {
+                    self.interface(prototype.interface, f);
+                }
+            }
+            Statement::Open(_) | Statement::Close(_) | Statement::Removed => {}
+            _ => self.operands(body.walk(statement), self.body),
+        }
+        &self.leaves
+    }
+
+    fn header(&mut self, f: FuncId) {
+        let Some(function) = self.module.functions().get(f) else {
+            return;
+        };
+        let entity = match function.symbol {
+            Some(symbol) => self.symbol(symbol),
+            None => Entity::Unknown(function.name),
+        };
+        self.declare(entity, function.name, Operand::Absent);
+        self.interface(function.interface, f);
+    }
+
+    fn interface(&mut self, interface: Interface, f: FuncId) {
+        for range in [interface.returns, interface.params] {
+            for (i, param) in (range.start..).zip(range.of(self.module.params())) {
+                if let Some(name) = param.name {
+                    let entity = self.bound(param.binding, Some(f));
+                    let entity = entity.unwrap_or(Entity::Parameter(i));
+                    self.declare(entity, name, Operand::Absent);
+                }
+            }
+        }
+    }
+
+    fn declaration(
+        &mut self,
+        tables: &Declarations,
+        pool: &OperandPool,
+        id: DeclId,
+        body: Option<(FuncId, &Body)>,
+    ) {
+        for d in tables.declarators(id) {
+            if let Some(entity) = self.bound(d.binding, body.map(|(f, _)| f)) {
+                self.declare(entity, d.name, d.count);
+            }
+            let slot = OperandSlot::Initializer(0);
+            self.operands(pool.walk_operand(slot, d.init), body);
+        }
+    }
+
+    fn declare(&mut self, entity: Entity, name: NameId, count: Operand) {
+        self.leaves.push(Leaf {
+            entity,
+            name,
+            member: None,
+            declares: true,
+            count,
+        });
+    }
+
+    /// The entity of a symbol.
+    pub(crate) fn symbol(&self, id: SymbolId) -> Entity {
+        let symbols = self.symbols.get_or_init(|| {
+            let symbols = self.module.symbols().values();
+            firsts(symbols.map(|s| Some((s.name, s.number.is_some()))))
+        });
+        Entity::Symbol(symbols.get(id.index()).copied().unwrap_or(id))
+    }
+
+    fn bound(&self, binding: Binding, f: Option<FuncId>) -> Option<Entity> {
+        match (binding, f) {
+            (Binding::Register(decl), Some(f)) => Some(Entity::Register(f, decl)),
+            (Binding::Var(var), Some(f)) => Some(Entity::Variable(f, var)),
+            (Binding::Symbol(symbol), _) => Some(self.symbol(symbol)),
+            _ => None,
+        }
+    }
+
+    fn operands(&mut self, walk: OperandWalk<'_>, body: Option<(FuncId, &Body)>) {
+        for operand in walk.operands() {
+            let leaf = self.leaf(operand, body);
+            self.leaves.extend(leaf);
+        }
+    }
+
+    fn leaf(&self, operand: Operand, body: Option<(FuncId, &Body)>) -> Option<Leaf> {
+        let (entity, name, member) = match (operand, body) {
+            (Operand::Reg(id), Some((f, body))) => {
+                let register = body.registers().get(id)?;
+                let decl = body.reg_decls().get(register.decl)?;
+                let member = decl.count.map(|_| register.number);
+                (Entity::Register(f, register.decl), decl.name, member)
+            }
+            (Operand::Var(id), Some((f, body))) => {
+                let var = body.vars().get(id)?;
+                let first = self.vars.get(id.index()).copied().unwrap_or(id);
+                (Entity::Variable(f, first), var.name, var.number)
+            }
+            (Operand::Label(id), Some((f, body))) => {
+                (Entity::Label(f, id), body.labels().get(id)?.name, None)
+            }
+            (Operand::Symbol(id), _) => {
+                let symbol = self.module.symbols().get(id)?;
+                (self.symbol(id), symbol.name, symbol.number)
+            }
+            (Operand::Name(name), _) => (Entity::Unknown(name), name, None),
+            _ => return None,
+        };
+        Some(Leaf {
+            entity,
+            name,
+            member,
+            declares: false,
+            count: Operand::Absent,
+        })
+    }
+}
+
+/// A name, and which member of a range.
+type Key<'a> = (&'a [u8], Option<u32>);
+
+/// Finds words among leaves, which are in nearly the same order.
+struct Search<'a> {
+    module: &'a Module,
+    leaves: &'a [Leaf],
+    /// Where the next word is expected.
+    next: usize,
+    map: Option<BTreeMap<Key<'a>, usize>>,
+}
+
+impl Search<'_> {
+    /// The leaf that a word spells, and the length of the word without the number.
+    fn find(&mut self, word: &[u8], among: Range<usize>) -> Option<(Leaf, usize)> {
+        let ahead = self.next..self.leaves.len().min(self.next + 4);
+        let mut found = self.first_of(word, ahead, &among);
+        if found.is_none() && self.leaves.len() <= FEW {
+            found = self.first_of(word, 0..self.leaves.len(), &among);
+        } else if found.is_none() {
+            found = self.find_in_map(word, &among);
+        }
+        let (index, len) = found?;
+        self.next = index + 1;
+        Some((*self.leaves.get(index)?, len))
+    }
+
+    fn first_of(
+        &self,
+        word: &[u8],
+        mut indices: Range<usize>,
+        among: &Range<usize>,
+    ) -> Option<(usize, usize)> {
+        indices.find_map(|i| {
+            let leaf = self.leaves.get(i).filter(|_| among.contains(&i))?;
+            let name = self.module.name_bytes(leaf.name);
+            denotes(word, name, leaf.member).then_some((i, name.len()))
+        })
+    }
+
+    fn find_in_map(&mut self, word: &[u8], among: &Range<usize>) -> Option<(usize, usize)> {
+        let (module, leaves) = (self.module, self.leaves);
+        let map = self.map.get_or_insert_with(|| {
+            let keys = leaves.iter().enumerate().rev();
+            keys.map(|(i, l)| ((module.name_bytes(l.name), l.member), i))
+                .collect()
+        });
+        let (stem, digits) = split_numeric_suffix(word);
+        let member = (!digits.is_empty()).then(|| (stem, Some(suffix_number(digits))));
+        let mut keys = [Some((word, None)), member].into_iter().flatten();
+        keys.find_map(|key| {
+            let index = *map.get(&key).filter(|i| among.contains(i))?;
+            Some((index, key.0.len()))
+        })
+    }
+}
+
+/// Whether a directive is part of the header of a module.
+fn is_header(directive: Directive) -> bool {
+    matches!(
+        directive,
+        Directive::Version | Directive::Target | Directive::AddressSize
+    )
+}

@@ -1,0 +1,184 @@
+//! Where the names of a module are, and what each of them denotes.
+
+mod capture;
+mod finder;
+mod own;
+mod renaming;
+mod spelling;
+mod taken;
+mod unresolved;
+
+use alloc::vec::Vec;
+
+use ptx_ir::{EntityId, FuncId, LabelId, Module, NameId, RegDeclId, Span, SymbolId, VarId};
+
+pub(crate) use capture::{Capture, NewNames, find_capture};
+pub(crate) use finder::Finder;
+pub use own::{OwnSymbols, own_symbols};
+pub use renaming::{RenameError, Renaming};
+pub(crate) use spelling::{check_spelling, denotes};
+pub use taken::{NameForm, TakenNames};
+pub(crate) use unresolved::{body_names, debug_names, is_debug_name, is_unresolved, module_names};
+
+/// What a name denotes.
+///
+/// Registers, variables and labels of two functions are different entities even if they have the same name.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
+pub enum Entity {
+    /// A variable or a function of the module, an alias, or all variables of a range such as `g<3>`: the first symbol of the
+    /// name.
+    Symbol(SymbolId),
+    /// A register, or all registers of a range such as `%r<5>`.
+    Register(FuncId, RegDeclId),
+    /// A parameter or a variable of a function, or all variables of a range: the first of them.
+    Variable(FuncId, VarId),
+    /// A label, of a statement or of a prototype or a table of targets.
+    Label(FuncId, LabelId),
+    /// A parameter of a declaration or a prototype, which nothing can use: its index in [`Module::params`].
+    Parameter(u32),
+    /// An undeclared name, or a name in a debug section.
+    Unknown(NameId),
+}
+
+/// An occurrence of a name.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct NameRef {
+    /// What it denotes.
+    pub entity: Entity,
+    /// The span of the name without a number after it, from the start of the source.
+    pub name: Span,
+    /// The span of the digits of a member of a range; of the count of a declared range; else empty.
+    pub number: Span,
+    /// Which member of a range it is.
+    pub member: Option<u32>,
+    /// Whether it is a declaration: the name in a declaration or a parameter list, or a label before its `:`.
+    pub declares: bool,
+}
+
+impl NameRef {
+    /// The name with its number, if it is a member of a range.
+    #[must_use]
+    pub fn whole(&self) -> Span {
+        match self.member {
+            Some(_) => self.name.join(self.number),
+            None => self.name,
+        }
+    }
+}
+
+/// All names in the source of a module, in the order of the text. Opcodes, directives, types, special registers and the
+/// arguments of `.target` are not names.
+///
+/// ```
+/// use ptx_edit::{Entity, Names};
+/// let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 %r<5>; mov.b32 %r1, 0; L: bra L; }";
+/// let module = ptx_parse::parse_str(text).module;
+/// let names = Names::of(&module);
+/// let words: Vec<&str> = names.refs().iter().map(|m| &text[m.whole().range()]).collect();
+/// assert_eq!(words, ["k", "%r", "%r1", "L", "L"]);
+/// assert!(matches!(names.refs()[3].entity, Entity::Label(..)));
+/// ```
+#[derive(Clone, Default, Debug)]
+pub struct Names {
+    refs: Vec<NameRef>,
+}
+
+impl Names {
+    /// The names of a module that was parsed and not edited. O(n log n) in the size of the source.
+    #[must_use]
+    pub fn of(module: &Module) -> Self {
+        let mut refs = Vec::with_capacity(module.source().len() / 12);
+        let mut finder = Finder::new(module);
+        for (id, item) in module.items() {
+            finder.item(id, item, &mut refs);
+            let ptx_ir::Item::Function(f) = item else {
+                continue;
+            };
+            if let Some(body) = module.body(f) {
+                finder.enter(f);
+                for (id, statement) in body.statements() {
+                    finder.statement(id, statement, &mut refs);
+                }
+            }
+        }
+        Self { refs }
+    }
+
+    /// All names, in the order of the text.
+    #[must_use]
+    pub fn refs(&self) -> &[NameRef] {
+        &self.refs
+    }
+
+    /// Removes the names in these spans, which are in order.
+    pub fn remove_within(&mut self, spans: &[Span]) {
+        let mut spans = spans.iter().peekable();
+        self.refs.retain(|m| {
+            while spans.next_if(|p| p.end <= m.name.start).is_some() {}
+            spans.peek().is_none_or(|p| m.name.start < p.start)
+        });
+    }
+
+    /// The names in a part of the text.
+    #[must_use]
+    pub fn within(&self, span: Span) -> &[NameRef] {
+        let first = self.refs.partition_point(|m| m.name.start < span.start);
+        let end = self.refs.partition_point(|m| m.name.start < span.end);
+        self.refs.get(first..end).unwrap_or_default()
+    }
+
+    /// What has this name: a variable or a function of the module; otherwise all registers, parameters, variables and labels
+    /// of that name, of one function if one is given. Linear in the names.
+    #[must_use]
+    pub fn find(&self, module: &Module, name: &str, function: Option<FuncId>) -> Vec<Entity> {
+        let named = |m: &&NameRef| m.declares && m.name.of(module.source()) == name.as_bytes();
+        let declared = self.refs.iter().filter(named).map(|m| m.entity);
+        let mut found: Vec<Entity> = declared
+            .filter(|entity| match (*entity, function) {
+                (Entity::Symbol(_), f) => f.is_none(),
+                (Entity::Register(at, _) | Entity::Variable(at, _) | Entity::Label(at, _), f) => {
+                    f.is_none_or(|f| f == at)
+                }
+                _ => false,
+            })
+            .collect();
+        let is_symbol = |e: &Entity| matches!(e, Entity::Symbol(_));
+        if found.iter().any(is_symbol) {
+            found.retain(is_symbol);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// The names that are used where they are not resolved: undeclared names, names in debug sections, and, as ranges, those
+    /// of ranges such as `N<5>` in tables of branch targets. What has such a name cannot be renamed.
+    #[must_use]
+    pub fn unresolved(&self, module: &Module) -> TakenNames {
+        let mut taken = TakenNames::default();
+        for m in &self.refs {
+            if let Entity::Unknown(name) = m.entity {
+                taken.add(module.name_bytes(name), NameForm::Plain);
+            }
+        }
+        for body in module.bodies().values() {
+            for name in unresolved::target_ranges(body) {
+                taken.add(module.name_bytes(name), NameForm::Range);
+            }
+        }
+        taken
+    }
+}
+
+/// For each of some rows the first one with the same key; rows without a key are their own first.
+fn firsts<I: EntityId, K: Ord>(keys: impl Iterator<Item = Option<K>>) -> Vec<I> {
+    let mut first: alloc::collections::BTreeMap<K, I> = alloc::collections::BTreeMap::new();
+    keys.enumerate()
+        .map(|(i, key)| {
+            let id = I::from_index(i);
+            key.map_or(id, |key| *first.entry(key).or_insert(id))
+        })
+        .collect()
+}

@@ -1,0 +1,77 @@
+//! Names that are used where they are not resolved, and all names of a body.
+
+use ptx_ir::{Body, Module, NameId, Operand, OperandPool, SectionEntry};
+
+use super::{NameForm, TakenNames};
+
+/// The ranges in tables of branch targets, such as `N<5>`.
+pub(super) fn target_ranges(body: &Body) -> impl Iterator<Item = NameId> + '_ {
+    body.pool().operands().iter().filter_map(|o| match *o {
+        Operand::Range(at) => match body.pool().get(at) {
+            Operand::Name(name) => Some(name),
+            Operand::Label(id) => Some(body.labels().get(id)?.name),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+/// The undeclared names in a pool.
+pub(crate) fn undeclared(pool: &OperandPool) -> impl Iterator<Item = NameId> + '_ {
+    let addresses = pool.addresses().iter().flat_map(|a| [a.base, a.offset]);
+    let operands = pool.operands().iter().copied().chain(addresses);
+    operands.filter_map(|o| match o {
+        Operand::Name(name) => Some(name),
+        _ => None,
+    })
+}
+
+/// The names in debug sections, which are not resolved.
+pub(crate) fn debug_names(module: &Module) -> impl Iterator<Item = NameId> + '_ {
+    let sections = module.sections().values().flat_map(|s| &s.entries);
+    let labels = sections.filter_map(|e| match e {
+        SectionEntry::Label(name) => Some(*name),
+        _ => None,
+    });
+    let pool = Some(module.pool()).filter(|_| !module.sections().is_empty());
+    labels.chain(pool.into_iter().flat_map(undeclared))
+}
+
+/// Whether a debug section contains a name.
+pub(crate) fn is_debug_name(module: &Module, name: NameId) -> bool {
+    debug_names(module).any(|n| n == name)
+}
+
+/// Whether a name is used in a body, or in a debug section, where it is not resolved.
+pub(crate) fn is_unresolved(module: &Module, body: &Body, name: NameId) -> bool {
+    let mut ranges = TakenNames::default();
+    for range in target_ranges(body) {
+        ranges.add(module.name_bytes(range), NameForm::Range);
+    }
+    is_debug_name(module, name)
+        || undeclared(body.pool()).any(|n| n == name)
+        || ranges.contains(module.name_bytes(name))
+}
+
+/// The names of the module outside functions, with the undeclared ones.
+pub(crate) fn module_names(module: &Module) -> impl Iterator<Item = (NameId, NameForm)> + '_ {
+    let symbols = module.symbols().values();
+    let symbols = symbols.map(|s| (s.name, NameForm::of(s.number)));
+    let others = undeclared(module.pool()).chain(debug_names(module));
+    symbols.chain(others.map(|n| (n, NameForm::Plain)))
+}
+
+/// The names of a body, with the undeclared ones.
+pub(crate) fn body_names(body: &Body) -> impl Iterator<Item = (NameId, NameForm)> + '_ {
+    let registers = body.reg_decls().values();
+    let registers = registers.map(|d| (d.name, NameForm::of(d.count)));
+    let vars = body.vars().values();
+    let vars = vars.map(|v| (v.name, NameForm::of(v.number)));
+    let labels = body.labels().values().map(|l| l.name);
+    let others = labels.chain(undeclared(body.pool()));
+    let ranges = target_ranges(body).map(|n| (n, NameForm::Range));
+    registers
+        .chain(vars)
+        .chain(others.map(|n| (n, NameForm::Plain)))
+        .chain(ranges)
+}
