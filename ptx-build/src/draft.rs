@@ -21,13 +21,33 @@ use crate::copy::{Copier, Spellings};
 /// Statements in the order of the text.
 pub(crate) type Order = Vec<(StmtId, StmtSpan)>;
 
+/// The body of a function that was built.
+#[derive(Debug)]
+pub(crate) enum Definition {
+    /// Numbered like that of a parsed function.
+    Final(Body),
+    /// To be copied, its statements in this order.
+    Ordered(Body, Order),
+}
+
 /// An item and its place in the text, counted from the end of the header.
 #[derive(Debug)]
 struct DraftItem {
     item: Item,
     span: StmtSpan,
-    /// The statements of a function that was built; those of other bodies are in order.
-    order: Option<Order>,
+    body: DraftBody,
+}
+
+/// Where the body of an item is.
+#[derive(Debug)]
+enum DraftBody {
+    /// In the module, or nowhere.
+    Imported,
+    /// Among the final bodies.
+    Final {
+        has_symbols: bool,
+    },
+    Ordered(Body, Order),
 }
 
 #[derive(Debug)]
@@ -39,6 +59,8 @@ pub(crate) struct Draft {
     /// The items of the header.
     header: Module,
     items: Vec<DraftItem>,
+    /// The bodies that need not be copied, in order.
+    bodies: Vec<Body>,
     /// Of each mnemonic, whether its instruction takes lists in parentheses.
     takes_lists: Vec<bool>,
     /// Whether the header changed after something was checked.
@@ -54,6 +76,7 @@ impl Draft {
             entered: 0,
             header: Module::default(),
             items: Vec::new(),
+            bodies: Vec::new(),
             takes_lists: Vec::new(),
             is_header_late: false,
         }
@@ -139,27 +162,36 @@ impl Draft {
 
     // --- items ---
 
-    fn push(&mut self, item: Item, span: Span, order: Option<Order>) {
+    fn push(&mut self, item: Item, span: Span, body: DraftBody) {
         let span = StmtSpan::new(span, false);
-        self.items.push(DraftItem { item, span, order });
+        self.items.push(DraftItem { item, span, body });
     }
 
     /// Adds a function whose body is complete.
-    pub(crate) fn push_definition(&mut self, id: FuncId, span: Span, body: Body, order: Order) {
-        let body = self.module.bodies_mut().push(body);
-        let mut symbol = None;
-        if let Some(function) = self.module.functions_mut().get_mut(id) {
-            function.body = Some(body);
-            symbol = function.symbol;
-        }
+    pub(crate) fn push_definition(
+        &mut self,
+        id: FuncId,
+        span: Span,
+        definition: Definition,
+        has_symbols: bool,
+    ) {
+        let function = self.module.functions().get(id);
+        let symbol = function.and_then(|f| f.symbol);
         if let Some(symbol) = symbol.and_then(|s| self.module.symbols_mut().get_mut(s)) {
             symbol.kind = SymbolKind::Function(id);
         }
-        self.push(Item::Function(id), span, Some(order));
+        let body = match definition {
+            Definition::Final(body) => {
+                self.bodies.push(body);
+                DraftBody::Final { has_symbols }
+            }
+            Definition::Ordered(body, order) => DraftBody::Ordered(body, order),
+        };
+        self.push(Item::Function(id), span, body);
     }
 
     pub(crate) fn push_function(&mut self, id: FuncId, span: Span) {
-        self.push(Item::Function(id), span, None);
+        self.push(Item::Function(id), span, DraftBody::Imported);
     }
 
     pub(crate) fn push_alias(&mut self, alias: SymbolId, of: SymbolId, span: Span) {
@@ -169,7 +201,7 @@ impl Draft {
             args: self.module.pool_mut().extend(&operands),
         };
         let id = self.module.directives_mut().push(stmt);
-        self.push(Item::Directive(id), span, None);
+        self.push(Item::Directive(id), span, DraftBody::Imported);
     }
 
     /// Copies the items of a module that begin at or after `start`; `at` is where the text of that place is. Names that
@@ -199,8 +231,8 @@ impl Draft {
             let place = Span::new(moved(span.start), moved(span.end));
             if let Some(item) = copier.import_item(item, moved) {
                 let span = StmtSpan::new(place, comments);
-                let order = None;
-                items.push(DraftItem { item, span, order });
+                let body = DraftBody::Imported;
+                items.push(DraftItem { item, span, body });
             }
         }
         let symbols = copier.copied_symbols();
@@ -252,12 +284,10 @@ impl Draft {
     // --- the end ---
 
     /// The module over its text.
-    pub(crate) fn finish(mut self, header: &str, text: &str) -> Module {
+    pub(crate) fn finish(mut self, header: &str, mut text: String) -> Module {
         let mut module = Module::default();
-        let mut source = Vec::with_capacity(header.len() + text.len());
-        source.extend_from_slice(header.as_bytes());
-        source.extend_from_slice(text.as_bytes());
-        *module.source_mut() = Some(Arc::from(source));
+        text.insert_str(0, header);
+        *module.source_mut() = Some(Arc::from(text.into_bytes()));
         *module.header_mut() = self.header.header();
         *module.names_mut() = mem::take(self.module.names_mut());
         *module.signatures_mut() = mem::take(self.module.signatures_mut());
@@ -267,9 +297,20 @@ impl Draft {
         }
         let start = header.len() as u32;
         let mut copier = Copier::new(&self.module, &mut module, Spellings::Shared);
-        for DraftItem { item, span, order } in self.items {
+        let mut bodies = self.bodies.into_iter();
+        for DraftItem { item, span, body } in &self.items {
             let span = StmtSpan::new(span.span().shifted(start), span.has_comments());
-            copier.final_item(item, span, order.as_deref(), start);
+            match (body, item) {
+                (DraftBody::Ordered(body, order), Item::Function(id)) => {
+                    copier.final_function(*id, body, order.iter().copied(), span, start);
+                }
+                (DraftBody::Final { has_symbols }, Item::Function(id)) => {
+                    if let Some(body) = bodies.next() {
+                        copier.final_body(*id, body, *has_symbols, span, start);
+                    }
+                }
+                _ => copier.final_item(*item, span, start),
+            }
         }
         module
     }
@@ -307,38 +348,45 @@ impl<'f> Copier<'f, '_> {
         let Some(body) = self.source().body(id) else {
             return self.function(id).map(Item::Function);
         };
-        let statements = body.statements().map(|(stmt, _)| stmt);
-        let spans =
-            statements.filter_map(|s| Some((s, *body.stmt_spans().get(s.as_u32() as usize)?)));
-        let new = self.definition(id, body, spans)?;
+        let new = self.definition(id, body, in_order(body))?;
         self.set_extent(new, moved(body.base()), body.end());
         Some(Item::Function(new))
     }
 
-    fn final_item(
+    fn final_item(&mut self, item: Item, span: StmtSpan, shift: u32) {
+        match item {
+            Item::Function(id) => match self.source().body(id) {
+                Some(body) => self.final_function(id, body, in_order(body), span, shift),
+                None => self.item(item, span),
+            },
+            _ => self.item(item, span),
+        }
+    }
+
+    fn final_function(
         &mut self,
-        item: Item,
+        id: FuncId,
+        body: &'f Body,
+        statements: impl IntoIterator<Item = (StmtId, StmtSpan)>,
         span: StmtSpan,
-        order: Option<&[(StmtId, StmtSpan)]>,
         shift: u32,
     ) {
-        let Some((id, body)) = (match item {
-            Item::Function(id) => self.source().body(id).map(|body| (id, body)),
-            _ => None,
-        }) else {
-            return self.item(item, span);
-        };
-        let new = match order {
-            Some(order) => self.definition(id, body, order.iter().copied()),
-            None => {
-                let all = body.statements().map(|(stmt, _)| stmt);
-                let spans =
-                    all.filter_map(|s| Some((s, *body.stmt_spans().get(s.as_u32() as usize)?)));
-                self.definition(id, body, spans)
-            }
-        };
-        if let Some(new) = new {
+        if let Some(new) = self.definition(id, body, statements) {
             self.set_extent(new, body.base() + shift, body.end());
+            push_item(self.to, Item::Function(new), span);
+        }
+    }
+
+    fn final_body(
+        &mut self,
+        id: FuncId,
+        mut body: Body,
+        has_symbols: bool,
+        span: StmtSpan,
+        shift: u32,
+    ) {
+        *body.base_mut() += shift;
+        if let Some(new) = self.move_definition(id, body, has_symbols) {
             push_item(self.to, Item::Function(new), span);
         }
     }
@@ -352,4 +400,12 @@ impl<'f> Copier<'f, '_> {
             *body.closed_mut() = true;
         }
     }
+}
+
+/// The statements of a body whose statements are in order.
+fn in_order(body: &Body) -> impl Iterator<Item = (StmtId, StmtSpan)> + '_ {
+    let spans = body.stmt_spans();
+    let place = move |id: StmtId| spans.get(id.as_u32() as usize).copied();
+    body.statements()
+        .filter_map(move |(id, _)| Some((id, place(id)?)))
 }

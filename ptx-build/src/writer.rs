@@ -128,8 +128,11 @@ impl Writer<'_> {
         }
         let name = info.name(&self.body.register_names).unwrap_or_default();
         self.body.out.text.push_str(name);
-        let operand = Operand::Reg(info.id);
-        self.operand(operand);
+        let id = match info.id {
+            Some(id) => id,
+            None => self.body.record_register(reg.index),
+        };
+        self.operand(Operand::Reg(id));
         self.body.mentions.push(Dependency::Reg(reg.index));
     }
 
@@ -163,6 +166,7 @@ impl Writer<'_> {
             }
             self.body.out.text.push_str(&info.name);
             self.body.mentions.push(Dependency::Global(var.index));
+            self.body.has_symbols = true;
             Operand::Symbol(info.symbol)
         } else {
             return self.foreign(Handle::Var(var));
@@ -187,7 +191,8 @@ impl Writer<'_> {
         }
         self.body.out.text.push_str(&info.name);
         self.body.mentions.push(Dependency::Func(func.index));
-        self.body.operands.push(Operand::Symbol(info.symbol));
+        self.body.has_symbols = true;
+        self.operand(Operand::Symbol(info.symbol));
     }
 
     pub(crate) fn label(&mut self, label: CodeLabel) {
@@ -204,8 +209,8 @@ impl Writer<'_> {
             return self.fail(error);
         }
         self.body.out.text.push_str(&info.name);
-        let operand = Operand::Label(info.id);
-        self.operand(operand);
+        let id = self.body.record_label(label.index);
+        self.operand(Operand::Label(id));
         self.body.wait(label.index);
         self.body.mentions.push(Dependency::Label(label.index));
     }

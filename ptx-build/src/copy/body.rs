@@ -3,12 +3,12 @@
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::raw::{RawBody, RawModule, push_statement};
+use ptx_ir::raw::{RawBody, RawModule, body_with_capacity, push_statement};
 use ptx_ir::{
-    Attribute, Binding, Body, BodyId, DeclId, Declarator, DirectiveStmt, FuncId, GuardSense, Inst,
-    InstId, Label, LabelId, NameId, Opaque, Operand, OperandPool, Param, Prototype, RegDecl,
-    RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId, StmtSpan, SymbolKind,
-    TableRange, Var, VarDecl, VarId,
+    AddrId, Address, Attribute, Binding, Body, BodyId, DeclId, Declarator, DirectiveStmt, FuncId,
+    GuardSense, Inst, InstId, Label, LabelId, NameId, Opaque, Operand, OperandPool, Param,
+    Prototype, RegDecl, RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId, StmtSpan,
+    SymbolKind, TableRange, Var, VarDecl, VarId,
 };
 
 use super::operand::{Leaves, copy_operand, copy_range};
@@ -19,11 +19,18 @@ pub(crate) const UNPLACED: StmtId = StmtId::new(u32::MAX);
 
 /// Copies statements from one body to the end of another one.
 pub(crate) struct BodyCopier<'c, 'f, 't> {
+    pub(crate) names: BodyNames<'c, 'f, 't>,
+    /// The operands of the new body.
+    pool: OperandPool,
+    /// The operands of an instruction.
+    operands: Vec<Operand>,
+}
+
+/// What the names of one body are in another one, and that body without its operands.
+pub(crate) struct BodyNames<'c, 'f, 't> {
     module: &'c mut Copier<'f, 't>,
     from: &'f Body,
     pub(crate) to: Body,
-    /// The operands of `to`.
-    pool: OperandPool,
     scope: ScopeId,
     registers: Vec<Option<RegId>>,
     /// The registers of plain names, by their declarations.
@@ -32,8 +39,6 @@ pub(crate) struct BodyCopier<'c, 'f, 't> {
     vars: Vec<Option<VarId>>,
     labels: Vec<Option<LabelId>>,
     scopes: Vec<Option<ScopeId>>,
-    /// The operands of an instruction.
-    operands: Vec<Operand>,
 }
 
 impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
@@ -45,27 +50,214 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
         scope: ScopeId,
     ) -> Self {
         Self {
-            module,
             pool: mem::take(to.pool_mut()),
-            to,
-            scope,
-            registers: alloc::vec![None; from.registers().len()],
-            plain: alloc::vec![None; from.reg_decls().len()],
-            reg_decls: alloc::vec![None; from.reg_decls().len()],
-            vars: alloc::vec![None; from.vars().len()],
-            labels: alloc::vec![None; from.labels().len()],
-            scopes: alloc::vec![None; from.inner_scopes().len() + 1],
             operands: Vec::new(),
-            from,
+            names: BodyNames {
+                module,
+                from,
+                to,
+                scope,
+                registers: alloc::vec![None; from.registers().len()],
+                plain: alloc::vec![None; from.reg_decls().len()],
+                reg_decls: alloc::vec![None; from.reg_decls().len()],
+                vars: alloc::vec![None; from.vars().len()],
+                labels: alloc::vec![None; from.labels().len()],
+                scopes: alloc::vec![None; from.inner_scopes().len() + 1],
+            },
         }
     }
 
     /// The body with all that was copied.
     pub(crate) fn finish(mut self) -> Body {
-        *self.to.pool_mut() = self.pool;
-        self.to
+        *self.names.to.pool_mut() = self.pool;
+        self.names.to
     }
 
+    // --- operands ---
+
+    fn operand(&mut self, operand: Operand) -> Operand {
+        let from = self.names.from.pool();
+        copy_operand(&mut self.names, from, &mut self.pool, operand)
+    }
+
+    fn range(&mut self, range: ptx_ir::OperandRange) -> ptx_ir::OperandRange {
+        let from = self.names.from.pool();
+        copy_range(&mut self.names, from, &mut self.pool, range)
+    }
+
+    /// An address, most of which are a register with a small offset.
+    #[inline]
+    fn address(&mut self, id: AddrId) -> Operand {
+        match self.names.from.pool().address(id).copied() {
+            Some(Address {
+                base: Operand::Reg(base),
+                offset: offset @ (Operand::Absent | Operand::Small(_)),
+                form,
+            }) => {
+                let base = self.names.leaf_register(base);
+                let address = Address { base, offset, form };
+                Operand::Address(self.pool.add_address(address))
+            }
+            _ => self.operand(Operand::Address(id)),
+        }
+    }
+
+    // --- statements ---
+
+    /// Copies a statement to a place in the text, counted from the start of the body.
+    #[inline]
+    pub(crate) fn statement(&mut self, id: StmtId, span: StmtSpan) {
+        let Some(statement) = self.names.from.statement(id) else {
+            return;
+        };
+        let stmt = self.names.to.statement_table().next_id();
+        let copied = match statement {
+            Statement::Inst(inst) => self.instruction(inst),
+            other => self.other(other, stmt),
+        };
+        if let Some(copied) = copied {
+            push_statement(&mut self.names.to, copied, span);
+        }
+    }
+
+    #[inline]
+    fn instruction(&mut self, id: InstId) -> Option<Statement> {
+        let from = self.names.from;
+        let inst = from.inst(id)?;
+        let mut operands = mem::take(&mut self.operands);
+        operands.clear();
+        let sense = inst.guard().map(|guard| {
+            operands.push(self.names.leaf(from.pool().get(guard.predicate)));
+            GuardSense::negated_if(guard.negated)
+        });
+        for &operand in from.operands(id) {
+            operands.push(match operand {
+                Operand::Reg(id) => self.names.leaf_register(id),
+                Operand::Small(_) => operand,
+                Operand::Address(id) => self.address(id),
+                other => self.operand(other),
+            });
+        }
+        let sig = self.names.module.signature(inst.sig);
+        let range = self.pool.extend(&operands);
+        self.operands = operands;
+        let new = Inst::new(sig, range, sense);
+        Some(Statement::Inst(self.names.to.insts_mut().push(new)))
+    }
+
+    fn other(&mut self, statement: Statement, stmt: StmtId) -> Option<Statement> {
+        Some(match statement {
+            Statement::Label(id) => {
+                let new = self.names.label(id)?;
+                let scope = self.names.scope;
+                if let Some(label) = self.names.to.labels_mut().get_mut(new) {
+                    (label.scope, label.stmt) = (scope, stmt);
+                }
+                Statement::Label(new)
+            }
+            Statement::Decl(id) => Statement::Decl(self.declaration(id, stmt)?),
+            Statement::Directive(id) => {
+                let DirectiveStmt { directive, args } = *self.names.from.directives().get(id)?;
+                let args = self.range(args);
+                let new = DirectiveStmt { directive, args };
+                Statement::Directive(self.names.to.directives_mut().push(new))
+            }
+            Statement::Prototype(id) => {
+                let prototype = self.names.from.prototypes().get(id)?;
+                let interface = self
+                    .names
+                    .module
+                    .interface(&prototype.interface, |_, param| param.binding);
+                Statement::Prototype(self.names.to.prototypes_mut().push(Prototype { interface }))
+            }
+            Statement::Open(id) => {
+                let parent = self.names.scope;
+                self.names.to.inner_scopes_mut().push(Scope {
+                    parent,
+                    open: stmt,
+                    close: None,
+                });
+                self.names.scope = ScopeId::new(self.names.to.inner_scopes().len() as u32);
+                set(&mut self.names.scopes, id, self.names.scope);
+                Statement::Open(self.names.scope)
+            }
+            Statement::Close(_) => {
+                let closed = self.names.scope;
+                let index = closed.as_u32() as usize;
+                let scope = self
+                    .names
+                    .to
+                    .inner_scopes_mut()
+                    .get_mut(index.checked_sub(1)?)?;
+                scope.close = Some(stmt);
+                self.names.scope = scope.parent;
+                Statement::Close(closed)
+            }
+            Statement::Function(id) => Statement::Function(self.names.module.function(id)?),
+            Statement::Opaque(id) => {
+                let mentions = self.range(self.names.from.opaques().get(id)?.mentions);
+                Statement::Opaque(self.names.to.opaques_mut().push(Opaque { mentions }))
+            }
+            _ => return None,
+        })
+    }
+
+    fn declaration(&mut self, id: DeclId, stmt: StmtId) -> Option<DeclId> {
+        let from = self.names.from.declarations();
+        let decl = *from.decls.get(id)?;
+        let copied = VarDecl {
+            bank: self.operand(decl.bank),
+            align: self.operand(decl.align),
+            ty: self.names.module.type_name(decl.ty),
+            attributes: self.attributes(decl.attributes),
+            ..decl
+        };
+        let new = self.names.to.declarations_mut().decls.push(copied);
+        let start = self.names.to.declarations().declarators.len() as u32;
+        for declarator in from.declarators(id) {
+            let (count, dims) = (self.operand(declarator.count), self.range(declarator.dims));
+            let binding = match declarator.binding {
+                Binding::Register(id) => self.names.declared_registers(id, stmt),
+                Binding::Var(id) => self.names.var(id, Some(stmt)).map(Binding::Var),
+                _ => None,
+            };
+            let copied = Declarator {
+                name: self.names.module.name(declarator.name),
+                binding: binding.unwrap_or(Binding::None),
+                count,
+                dims,
+                init: self.operand(declarator.init),
+            };
+            self.names.to.declarations_mut().declarators.push(copied);
+        }
+        let declarators = TableRange {
+            start,
+            ..decl.declarators
+        };
+        if let Some(new) = self.names.to.declarations_mut().decls.get_mut(new) {
+            new.declarators = declarators;
+        }
+        Some(new)
+    }
+
+    fn attributes(&mut self, range: TableRange) -> TableRange {
+        let all = range.of(&self.names.from.declarations().attributes);
+        let mut copied = Vec::with_capacity(all.len());
+        for attribute in all {
+            copied.push(match *attribute {
+                Attribute::Managed => Attribute::Managed,
+                Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
+                Attribute::Unknown(name) => Attribute::Unknown(self.names.module.name(name)),
+            });
+        }
+        let table = &mut self.names.to.declarations_mut().attributes;
+        let start = table.len() as u32;
+        table.extend(copied);
+        TableRange { start, ..range }
+    }
+}
+
+impl<'f> BodyNames<'_, 'f, '_> {
     // --- names that the other body has already ---
 
     pub(crate) fn map_register(&mut self, id: RegId, to: RegId) {
@@ -90,6 +282,12 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
         }
     }
 
+    #[inline]
+    fn leaf_register(&mut self, id: RegId) -> Operand {
+        self.register(id).map_or(Operand::Absent, Operand::Reg)
+    }
+
+    #[cold]
     fn new_register(&mut self, id: RegId) -> Option<RegId> {
         let Register { decl, number } = *self.from.registers().get(id)?;
         let of = self.reg_decl(decl, None)?;
@@ -180,154 +378,6 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
         .unwrap_or(Binding::None)
     }
 
-    // --- operands ---
-
-    fn operand(&mut self, operand: Operand) -> Operand {
-        let mut pool = mem::take(&mut self.pool);
-        let copied = copy_operand(self, self.from.pool(), &mut pool, operand);
-        self.pool = pool;
-        copied
-    }
-
-    fn range(&mut self, range: ptx_ir::OperandRange) -> ptx_ir::OperandRange {
-        let mut pool = mem::take(&mut self.pool);
-        let copied = copy_range(self, self.from.pool(), &mut pool, range);
-        self.pool = pool;
-        copied
-    }
-
-    // --- statements ---
-
-    /// Copies a statement to a place in the text, counted from the start of the body.
-    #[inline]
-    pub(crate) fn statement(&mut self, id: StmtId, span: StmtSpan) {
-        let Some(statement) = self.from.statement(id) else {
-            return;
-        };
-        let stmt = self.to.statement_table().next_id();
-        let copied = match statement {
-            Statement::Inst(inst) => self.instruction(inst),
-            other => self.other(other, stmt),
-        };
-        if let Some(copied) = copied {
-            push_statement(&mut self.to, copied, span);
-        }
-    }
-
-    #[inline]
-    fn instruction(&mut self, id: InstId) -> Option<Statement> {
-        let from = self.from;
-        let inst = from.inst(id)?;
-        let mut operands = mem::take(&mut self.operands);
-        operands.clear();
-        let sense = inst.guard().map(|guard| {
-            operands.push(self.leaf(from.pool().get(guard.predicate)));
-            GuardSense::negated_if(guard.negated)
-        });
-        for &operand in from.operands(id) {
-            operands.push(match operand {
-                Operand::Reg(id) => self.register(id).map_or(Operand::Absent, Operand::Reg),
-                Operand::Small(_) => operand,
-                other => self.operand(other),
-            });
-        }
-        let sig = self.module.signature(inst.sig);
-        let range = self.pool.extend(&operands);
-        self.operands = operands;
-        let new = Inst::new(sig, range, sense);
-        Some(Statement::Inst(self.to.insts_mut().push(new)))
-    }
-
-    fn other(&mut self, statement: Statement, stmt: StmtId) -> Option<Statement> {
-        Some(match statement {
-            Statement::Label(id) => {
-                let new = self.label(id)?;
-                let scope = self.scope;
-                if let Some(label) = self.to.labels_mut().get_mut(new) {
-                    (label.scope, label.stmt) = (scope, stmt);
-                }
-                Statement::Label(new)
-            }
-            Statement::Decl(id) => Statement::Decl(self.declaration(id, stmt)?),
-            Statement::Directive(id) => {
-                let DirectiveStmt { directive, args } = *self.from.directives().get(id)?;
-                let args = self.range(args);
-                let new = DirectiveStmt { directive, args };
-                Statement::Directive(self.to.directives_mut().push(new))
-            }
-            Statement::Prototype(id) => {
-                let prototype = self.from.prototypes().get(id)?;
-                let interface = self
-                    .module
-                    .interface(&prototype.interface, |_, param| param.binding);
-                Statement::Prototype(self.to.prototypes_mut().push(Prototype { interface }))
-            }
-            Statement::Open(id) => {
-                let parent = self.scope;
-                self.to.inner_scopes_mut().push(Scope {
-                    parent,
-                    open: stmt,
-                    close: None,
-                });
-                self.scope = ScopeId::new(self.to.inner_scopes().len() as u32);
-                set(&mut self.scopes, id, self.scope);
-                Statement::Open(self.scope)
-            }
-            Statement::Close(_) => {
-                let closed = self.scope;
-                let index = closed.as_u32() as usize;
-                let scope = self.to.inner_scopes_mut().get_mut(index.checked_sub(1)?)?;
-                scope.close = Some(stmt);
-                self.scope = scope.parent;
-                Statement::Close(closed)
-            }
-            Statement::Function(id) => Statement::Function(self.module.function(id)?),
-            Statement::Opaque(id) => {
-                let mentions = self.range(self.from.opaques().get(id)?.mentions);
-                Statement::Opaque(self.to.opaques_mut().push(Opaque { mentions }))
-            }
-            _ => return None,
-        })
-    }
-
-    fn declaration(&mut self, id: DeclId, stmt: StmtId) -> Option<DeclId> {
-        let from = self.from.declarations();
-        let decl = *from.decls.get(id)?;
-        let copied = VarDecl {
-            bank: self.operand(decl.bank),
-            align: self.operand(decl.align),
-            ty: self.module.type_name(decl.ty),
-            attributes: self.attributes(decl.attributes),
-            ..decl
-        };
-        let new = self.to.declarations_mut().decls.push(copied);
-        let start = self.to.declarations().declarators.len() as u32;
-        for declarator in from.declarators(id) {
-            let (count, dims) = (self.operand(declarator.count), self.range(declarator.dims));
-            let binding = match declarator.binding {
-                Binding::Register(id) => self.declared_registers(id, stmt),
-                Binding::Var(id) => self.var(id, Some(stmt)).map(Binding::Var),
-                _ => None,
-            };
-            let copied = Declarator {
-                name: self.module.name(declarator.name),
-                binding: binding.unwrap_or(Binding::None),
-                count,
-                dims,
-                init: self.operand(declarator.init),
-            };
-            self.to.declarations_mut().declarators.push(copied);
-        }
-        let declarators = TableRange {
-            start,
-            ..decl.declarators
-        };
-        if let Some(new) = self.to.declarations_mut().decls.get_mut(new) {
-            new.declarators = declarators;
-        }
-        Some(new)
-    }
-
     fn declared_registers(&mut self, id: RegDeclId, stmt: StmtId) -> Option<Binding> {
         let known = get(&self.reg_decls, id);
         let new = self.reg_decl(id, Some(stmt))?;
@@ -338,25 +388,9 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
         }
         Some(Binding::Register(new))
     }
-
-    fn attributes(&mut self, range: TableRange) -> TableRange {
-        let all = range.of(&self.from.declarations().attributes);
-        let mut copied = Vec::with_capacity(all.len());
-        for attribute in all {
-            copied.push(match *attribute {
-                Attribute::Managed => Attribute::Managed,
-                Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
-                Attribute::Unknown(name) => Attribute::Unknown(self.module.name(name)),
-            });
-        }
-        let table = &mut self.to.declarations_mut().attributes;
-        let start = table.len() as u32;
-        table.extend(copied);
-        TableRange { start, ..range }
-    }
 }
 
-impl Leaves for BodyCopier<'_, '_, '_> {
+impl Leaves for BodyNames<'_, '_, '_> {
     fn name(&mut self, name: NameId) -> NameId {
         self.module.name(name)
     }
@@ -382,11 +416,12 @@ impl<'f> Copier<'f, '_> {
     ) -> Option<FuncId> {
         let new = self.begin_function(id)?;
         let interface = self.from.functions().get(id)?.interface;
-        let mut copier = BodyCopier::new(self, body, Body::default(), ScopeId::new(0));
-        let results = interface.returns.of(copier.module.from.params());
-        let params = interface.params.of(copier.module.from.params());
+        let storage = body_with_capacity(body.end() as usize);
+        let mut copier = BodyCopier::new(self, body, storage, ScopeId::new(0));
+        let results = interface.returns.of(copier.names.module.from.params());
+        let params = interface.params.of(copier.names.module.from.params());
         let all = results.iter().chain(params);
-        let bindings: Vec<Binding> = all.map(|p| copier.parameter(p)).collect();
+        let bindings: Vec<Binding> = all.map(|p| copier.names.parameter(p)).collect();
         for (stmt, span) in statements {
             copier.statement(stmt, span);
         }
@@ -394,6 +429,26 @@ impl<'f> Copier<'f, '_> {
         let mut bindings = bindings.into_iter();
         let interface = self.interface(&interface, |_, _| bindings.next().unwrap_or(Binding::None));
         let body = self.to.bodies_mut().push(copied);
+        self.complete(new, interface, body);
+        Some(new)
+    }
+
+    /// Copies a function whose body is numbered already.
+    pub(crate) fn move_definition(
+        &mut self,
+        id: FuncId,
+        mut body: Body,
+        has_symbols: bool,
+    ) -> Option<FuncId> {
+        let new = self.function(id)?;
+        if has_symbols {
+            body.pool_mut().map_names(|operand| match operand {
+                Operand::Symbol(_) => Leaves::leaf(self, operand),
+                other => other,
+            });
+        }
+        let interface = self.to.functions().get(new)?.interface;
+        let body = self.to.bodies_mut().push(body);
         self.complete(new, interface, body);
         Some(new)
     }

@@ -12,7 +12,7 @@ use ptx_ir::{
     SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
 };
 
-pub(crate) use body::{BodyCopier, UNPLACED};
+pub(crate) use body::{BodyCopier, BodyNames, UNPLACED};
 use operand::{Leaves, copy_operand, copy_range};
 
 /// Whether both modules number spellings and mnemonics alike.

@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::StmtSpan;
+use ptx_ir::{Span, StmtSpan};
 
 use super::FunctionBuilder;
 use super::body::{Body, Chunk};
@@ -66,45 +66,32 @@ impl Body {
         self.committed = self.out.text.len();
     }
 
-    /// The statements of all blocks in order.
-    pub(super) fn layout(&mut self) -> Chunk {
+    /// Gives the statements of all blocks in order.
+    pub(super) fn layout(&mut self, mut each: impl FnMut(&mut Chunk)) {
         self.select(None);
-        let mut all = mem::take(&mut self.out);
+        let mut first = mem::take(&mut self.out);
         if self.blocks.is_empty() {
-            return all;
+            return each(&mut first);
         }
-        let rest = all.split_off(self.blocks.entry_start);
-        all.append(&self.blocks.declarations);
-        all.append(&rest);
-        for block in &self.blocks.blocks {
-            all.append(&block.chunk);
+        let mut rest = first.split_off(self.blocks.entry_start);
+        each(&mut first);
+        each(&mut self.blocks.declarations);
+        each(&mut rest);
+        for block in &mut self.blocks.blocks {
+            each(&mut block.chunk);
         }
-        all
     }
 }
 
 impl Chunk {
-    /// Adds what is to follow.
-    pub(super) fn append(&mut self, next: &Self) {
-        let shift = self.text.len() as u32;
-        self.text.push_str(&next.text);
-        let moved = |s: &StmtSpan| StmtSpan::new(s.span().shifted(shift), s.has_comments());
-        let next = next.order.iter().map(|(id, span)| (*id, moved(span)));
-        self.order.extend(next);
-    }
-
     /// Cuts off what begins at or after a place.
     fn split_off(&mut self, at: usize) -> Self {
         let text = self.text.split_off(at);
         let first = (self.order).partition_point(|(_, s)| (s.span().start as usize) < at);
         let mut order = self.order.split_off(first);
         for (_, s) in &mut order {
-            let span = s.span();
-            let at = at as u32;
-            *s = StmtSpan::new(
-                ptx_ir::Span::new(span.start - at, span.end - at),
-                s.has_comments(),
-            );
+            let (span, at) = (s.span(), at as u32);
+            *s = StmtSpan::new(Span::new(span.start - at, span.end - at), s.has_comments());
         }
         Self { text, order }
     }
@@ -141,6 +128,7 @@ impl FunctionBuilder<'_> {
     /// ```
     pub fn create_block(&mut self) -> CodeLabel {
         self.body.abandon();
+        self.body.is_in_order = false;
         let label = self.label();
         if self.body.blocks.is_empty() {
             self.body.blocks.entry_start = self.body.out.text.len();

@@ -26,7 +26,10 @@ use crate::writer::{Dependency, constant};
 
 #[derive(Debug)]
 pub(crate) struct RegisterInfo {
-    pub(crate) id: RegId,
+    /// Its record, from its first mention on.
+    pub(crate) id: Option<RegId>,
+    pub(super) decl: RegDeclId,
+    pub(super) number: u32,
     /// Where its name stands.
     pub(crate) start: u32,
     pub(crate) end: u32,
@@ -63,7 +66,9 @@ pub(crate) struct Table {
 
 #[derive(Debug)]
 pub(crate) struct LabelInfo {
-    pub(crate) id: LabelId,
+    /// Its record, from its first mention on.
+    pub(crate) id: Option<LabelId>,
+    pub(super) record: NameId,
     pub(crate) name: String,
     /// Whether the scope that has its name is open.
     pub(crate) visible: bool,
@@ -181,6 +186,10 @@ pub(crate) struct Body {
     pub(crate) records: ptx_ir::Body,
     /// The text of the current block.
     pub(crate) out: Chunk,
+    /// Whether the records are numbered in the order of the text, and all of them are used.
+    pub(crate) is_in_order: bool,
+    /// Whether statements mention names of the module.
+    pub(crate) has_symbols: bool,
     pub(crate) registers: Vec<RegisterInfo>,
     pub(crate) register_names: String,
     pub(crate) locals: Vec<Local>,
@@ -238,6 +247,8 @@ impl Body {
             groups: 0,
             is_irregular: false,
             out: Chunk::default(),
+            is_in_order: true,
+            has_symbols: false,
             function,
             kind,
             name: String::from(name),
@@ -298,6 +309,7 @@ impl Body {
 
     /// A statement that mentions what was noted is refused.
     pub(crate) fn rollback_refs(&mut self) {
+        self.is_in_order = false;
         for mention in self.mentions.drain(..) {
             if let Dependency::Label(l) = mention
                 && let Some(label) = self.labels.get_mut(l as usize)
@@ -428,12 +440,30 @@ impl Body {
 
     // --- records of names ---
 
-    pub(super) fn add_label_record(&mut self, name: NameId) -> LabelId {
-        self.records.labels_mut().push(Label {
-            name,
-            scope: ScopeId::new(0),
-            stmt: UNPLACED,
+    /// The record of a label.
+    pub(crate) fn record_label(&mut self, label: u32) -> LabelId {
+        let Some(info) = self.labels.get_mut(label as usize) else {
+            return LabelId::new(u32::MAX);
+        };
+        let (name, labels) = (info.record, self.records.labels_mut());
+        *info.id.get_or_insert_with(|| {
+            labels.push(Label {
+                name,
+                scope: ScopeId::new(0),
+                stmt: UNPLACED,
+            })
         })
+    }
+
+    /// The record of a register.
+    #[inline(never)]
+    pub(crate) fn record_register(&mut self, register: u32) -> RegId {
+        let Some(info) = self.registers.get_mut(register as usize) else {
+            return RegId::new(u32::MAX);
+        };
+        let (decl, number) = (info.decl, info.number);
+        let registers = self.records.registers_mut();
+        *(info.id).get_or_insert_with(|| registers.push(Register { decl, number }))
     }
 
     /// The name of fresh registers or of a parameter.
@@ -500,10 +530,6 @@ impl Body {
         self.records.directives_mut().push(stmt)
     }
 
-    pub(super) fn add_register_record(&mut self, decl: RegDeclId, number: u32) -> RegId {
-        self.records.registers_mut().push(Register { decl, number })
-    }
-
     /// The register of a plain name.
     pub(super) fn plain_register(&self, decl: RegDeclId) -> Option<RegId> {
         let mut all = self.records.registers().iter().rev();
@@ -523,7 +549,7 @@ impl Body {
                 help,
             ));
             self.out.truncate(self.committed);
-            self.is_open = false;
+            (self.is_open, self.is_in_order) = (false, false);
         }
     }
 }

@@ -72,7 +72,7 @@ impl<'m> FunctionBuilder<'m> {
         let parts = interface.returns.iter().chain(&interface.params);
         let mut names: Vec<&str> = parts.map(Declaration::name).filter(|n| *n != "_").collect();
         for name in &names {
-            self.can_claim(name, 1)?;
+            self.can_claim_parameter(name)?;
         }
         names.sort_unstable();
         if let Some(&[name, ..]) = names.windows(2).find(|pair| pair.first() == pair.last()) {

@@ -10,7 +10,7 @@ use ptx_ir::{Body, Module, Operand, ScopeId, Span, Statement, StmtId, StmtSpan};
 
 use super::FunctionBuilder;
 use crate::check::Parsed;
-use crate::copy::{BodyCopier, Copier, Spellings};
+use crate::copy::{BodyCopier, BodyNames, Copier, Spellings};
 use crate::writer::Dependency;
 
 impl FunctionBuilder<'_> {
@@ -26,6 +26,7 @@ impl FunctionBuilder<'_> {
             return;
         };
         let names = self.mentioned_names();
+        self.body.has_symbols = true;
         let records = mem::take(&mut self.body.records);
         let scope = ScopeId::new(self.body.scope());
         let mut module = Copier::new(
@@ -40,7 +41,7 @@ impl FunctionBuilder<'_> {
             }
         }
         let mut copier = BodyCopier::new(&mut module, from, records, scope);
-        map_names(&mut copier, parsed, from, &names);
+        map_names(&mut copier.names, parsed, from, &names);
         for (id, statement) in from.statements() {
             let span = from.source_span(id);
             if !parsed.holds(span.start) || !wanted(statement) {
@@ -50,7 +51,7 @@ impl FunctionBuilder<'_> {
             let comments = from.stmt_spans().get(id.as_u32() as usize);
             let comments = comments.is_some_and(|s| s.has_comments());
             let span = Span::new(shifted(span.start), shifted(span.end));
-            let new = copier.to.statement_table().next_id();
+            let new = copier.names.to.statement_table().next_id();
             let span = StmtSpan::new(span, comments);
             copier.statement(id, span);
             self.body.out.order.push((new, span));
@@ -66,21 +67,32 @@ impl FunctionBuilder<'_> {
     }
 
     /// The names of what the statement mentions.
-    fn mentioned_names(&self) -> BTreeMap<String, Operand> {
+    fn mentioned_names(&mut self) -> BTreeMap<String, Operand> {
         let mut names = BTreeMap::new();
-        for mention in &self.body.mentions {
+        for mention in self.body.mentions.clone() {
+            match mention {
+                Dependency::Reg(r) => drop(self.body.record_register(r)),
+                Dependency::Label(l) => drop(self.body.record_label(l)),
+                _ => {}
+            }
             let body = &self.body;
             let (name, operand) = match mention {
-                Dependency::Reg(r) => match body.registers.get(*r as usize) {
-                    Some(info) => (body.register_name(info), Operand::Reg(info.id)),
+                Dependency::Reg(r) => match body.registers.get(r as usize) {
+                    Some(info) => match info.id {
+                        Some(id) => (body.register_name(info), Operand::Reg(id)),
+                        None => continue,
+                    },
                     None => continue,
                 },
-                Dependency::Local(v) => match body.locals.get(*v as usize) {
+                Dependency::Local(v) => match body.locals.get(v as usize) {
                     Some(info) => (info.name.as_str(), Operand::Var(info.id)),
                     None => continue,
                 },
-                Dependency::Label(l) => match body.labels.get(*l as usize) {
-                    Some(info) => (info.name.as_str(), Operand::Label(info.id)),
+                Dependency::Label(l) => match body.labels.get(l as usize) {
+                    Some(info) => match info.id {
+                        Some(id) => (info.name.as_str(), Operand::Label(id)),
+                        None => continue,
+                    },
                     None => continue,
                 },
                 Dependency::Global(_) | Dependency::Func(_) => continue,
@@ -100,7 +112,7 @@ fn numbered(module: &Module, name: ptx_ir::NameId, number: Option<u32>) -> Strin
 
 /// Gives names that the parsed text does not declare itself their meaning in the function.
 fn map_names(
-    copier: &mut BodyCopier<'_, '_, '_>,
+    copier: &mut BodyNames<'_, '_, '_>,
     parsed: &Parsed,
     from: &Body,
     names: &BTreeMap<String, Operand>,

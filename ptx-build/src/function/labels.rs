@@ -72,9 +72,9 @@ impl FunctionBuilder<'_> {
     fn push_label(&mut self, name: String, home: Option<u32>) -> CodeLabel {
         let index = self.body.labels.len() as u32;
         let record = self.module.draft.intern(&name);
-        let id = self.body.add_label_record(record);
         self.body.labels.push(LabelInfo {
-            id,
+            id: None,
+            record,
             name,
             visible: true,
             place: None,
@@ -116,7 +116,7 @@ impl FunctionBuilder<'_> {
             return Err(BuildError::new(BuildErrorKind::Scope, message, help)
                 .code_is(Code::LabelOutOfScope));
         }
-        let (name, id) = (info.name.clone(), info.id);
+        let name = info.name.clone();
         let text = format!("{name}:");
         let depth = self.body.depth();
         if info.home.is_none() && depth > 1 {
@@ -128,9 +128,10 @@ impl FunctionBuilder<'_> {
             info.visible = true;
         }
         let span = self.label_line(&text);
+        let (id, scope) = (self.body.record_label(label.index), ScopeId::new(here));
         let stmt = self.body.push_statement(Statement::Label(id), span);
         if let Some(record) = self.body.records.labels_mut().get_mut(id) {
-            record.stmt = stmt;
+            (record.stmt, record.scope) = (stmt, scope);
         }
         Ok(())
     }
@@ -221,6 +222,8 @@ impl FunctionBuilder<'_> {
             }
         }
         self.mention(Directive::Branchtargets, &labels)?;
+        // The table mentions them after its own label.
+        self.body.is_in_order = false;
         let text = format!("{} {};", Directive::Branchtargets, names.join(", "));
         self.place_table(label, text)
     }
@@ -340,7 +343,9 @@ impl FunctionBuilder<'_> {
             let id = info.id;
             self.enter();
             let checker = &mut self.module.draft.checker;
-            checker.declare_table(&self.body.records, id);
+            if let Some(id) = id {
+                checker.declare_table(&self.body.records, id);
+            }
         }
         Ok(())
     }
@@ -389,7 +394,11 @@ impl FunctionBuilder<'_> {
             }
         }
         let id = ScopeId::new(scope.id);
-        self.body.statement_line(Statement::Close(id), "}");
+        let close = self.body.statement_line(Statement::Close(id), "}");
+        let scopes = self.body.records.inner_scopes_mut();
+        if let Some(record) = scopes.get_mut((scope.id as usize).wrapping_sub(1)) {
+            record.close = Some(close);
+        }
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 mod blocks;
 mod body;
+mod completion;
 mod debug_info;
 mod header;
 mod import;
@@ -15,20 +16,16 @@ mod variables;
 
 use alloc::format;
 use alloc::string::String;
-use alloc::vec::Vec;
 
-use ptx_ir::raw::RawBody;
-use ptx_ir::{Code, FuncId, FunctionKind, RegDeclId, Span, StmtSpan};
-use ptx_isa::{ScalarType, StateSpace};
+use ptx_ir::{Code, FuncId, FunctionKind};
 
-use crate::check::Parsed;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::module::{Function, ModuleBuilder};
 use crate::operand::Func;
 use crate::refusal::early;
 use crate::statement::InstBuilder;
 use body::Meaning;
-pub(crate) use body::{Body, Chunk, LabelInfo, Local, RegisterInfo};
+pub(crate) use body::{Body, LabelInfo, Local, RegisterInfo};
 pub use labels::BranchTarget;
 
 /// A comment may not begin another one.
@@ -122,58 +119,12 @@ impl<'m> FunctionBuilder<'m> {
         self.check_labels()?;
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
-        let fresh = self.fresh_registers();
+        let mut fresh = self.fresh_registers();
         let (header, parsed) = self.check_header(&of, &fresh.text)?;
         self.is_finished = true;
         self.body.declared.push(self.func.index);
-        self.complete(&header, &parsed, &fresh);
+        self.complete(&header, &parsed, &mut fresh);
         Ok(self.func)
-    }
-
-    /// Adds the function to its module, with its header and the declarations of its fresh registers.
-    fn complete(&mut self, header: &str, parsed: &Parsed, fresh: &Chunk) {
-        let bindings = self.parameter_bindings();
-        let draft = &mut self.module.draft;
-        let record = self.body.record;
-        draft.set_function_header(&parsed.module, parsed.start, record, bindings);
-        let before = header.len().saturating_sub(fresh.text.len());
-        let mut all = Chunk::default();
-        all.text.push_str(header.get(..before).unwrap_or_default());
-        all.append(fresh);
-        all.append(&self.body.layout());
-        all.text.push('}');
-        let open = parsed.open_brace();
-        for (_, span) in &mut all.order {
-            let place = span.span();
-            let place = Span::new(place.start - open, place.end - open);
-            *span = StmtSpan::new(place, span.has_comments());
-        }
-        let mut records = core::mem::take(&mut self.body.records);
-        *records.base_mut() = self.module.text_len() + open;
-        *records.end_mut() = all.text.len() as u32 - open;
-        self.module.add_definition(&self.body, records, all);
-    }
-
-    /// Declarations of the fresh registers that statements mention.
-    fn fresh_registers(&mut self) -> Chunk {
-        let mut chunk = Chunk::default();
-        let fresh = self.body.fresh.iter().filter(|f| f.highest_used > 0);
-        let fresh: Vec<(ScalarType, String, RegDeclId, u32)> = fresh
-            .map(|f| (f.ty, f.prefix.clone(), f.decl, f.highest_used))
-            .collect();
-        for (ty, prefix, decl, highest) in fresh {
-            let count = u64::from(highest) + 1;
-            let text = format!("{} {ty} {prefix}<{count}>;", StateSpace::Reg.text());
-            let module = &mut self.module.draft.module;
-            let stmt = self.body.declare_fresh(module, ty, decl, count);
-            chunk.text.push('\t');
-            let start = chunk.text.len();
-            chunk.text.push_str(&text);
-            let span = Span::at(start, chunk.text.len());
-            chunk.text.push('\n');
-            chunk.order.push((stmt, StmtSpan::new(span, false)));
-        }
-        chunk
     }
 
     /// Refuses what was begun and not completed.

@@ -33,6 +33,12 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         meaning: Meaning,
     ) -> Result<(), BuildError> {
+        self.can_claim_parameter(name)?;
+        self.claim_outside(name, meaning)
+    }
+
+    /// Refuses a name that a parameter cannot have.
+    pub(super) fn can_claim_parameter(&self, name: &str) -> Result<(), BuildError> {
         let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
         // The assembler takes a variable inside for the parameter of its name.
         let mut locals = self.body.locals.iter();
@@ -41,7 +47,7 @@ impl<'m> FunctionBuilder<'m> {
         if taken && self.body.committed > 0 {
             return Err(self.duplicate(name));
         }
-        self.claim_outside(name, meaning)
+        self.can_claim(name, 1)
     }
 
     pub(super) fn claim_at(

@@ -226,6 +226,9 @@ impl FunctionBuilder<'_> {
         let text = format!("{};", declaration.parameter()?);
         self.enter();
         let name = self.module.draft.intern(declaration.name());
+        let before = self.body.results.len() + self.body.params.len();
+        let is_last = list == List::Params || self.body.params.is_empty();
+        self.body.is_in_order &= is_last && self.body.records.vars().len() <= before;
         let id = self.body.records.vars_mut().push(Var {
             name,
             number: None,
@@ -233,7 +236,13 @@ impl FunctionBuilder<'_> {
             scope: ScopeId::new(0),
             stmt: None,
         });
-        let variable = self.add_local(id, declaration.name(), text, true)?;
+        let variable = match self.add_local(id, declaration.name(), text, true) {
+            Ok(variable) => variable,
+            Err(error) => {
+                self.body.is_in_order = false;
+                return Err(error);
+            }
+        };
         self.module.draft.checker.extend_body(&self.body.records);
         self.declare_parameter(id, declaration, list);
         Ok(variable)
@@ -294,8 +303,7 @@ impl FunctionBuilder<'_> {
             }
             Parameter::Register(r) => {
                 let info = self.body.registers.get(*r as usize)?;
-                let register = self.body.records.registers().get(info.id)?;
-                Some(Binding::Register(register.decl))
+                Some(Binding::Register(info.decl))
             }
         };
         all.map(|p| binding(p).unwrap_or(Binding::None)).collect()

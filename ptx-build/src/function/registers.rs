@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::{Binding, Code, RegDeclId, RegId};
+use ptx_ir::{Binding, Code, RegDeclId};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::body::{Fresh, RangeInfo, RegisterInfo};
@@ -61,8 +61,7 @@ impl FunctionBuilder<'_> {
             self.body.register_names.push_str(&fresh.prefix);
             push_digits(&mut self.body.register_names, number.into());
         }
-        let id = self.body.add_register_record(decl, number);
-        let reg = self.push_register(id, start, ty, 1, false);
+        let reg = self.push_register((decl, number), start, ty, 1, false);
         if let Some(info) = self.body.registers.last_mut() {
             info.fresh_number = number;
         }
@@ -104,7 +103,7 @@ impl FunctionBuilder<'_> {
 
     pub(super) fn push_register(
         &mut self,
-        id: RegId,
+        (decl, number): (RegDeclId, u32),
         start: u32,
         ty: ScalarType,
         vector: u8,
@@ -112,7 +111,9 @@ impl FunctionBuilder<'_> {
     ) -> Reg {
         let index = self.body.registers.len() as u32;
         self.body.registers.push(RegisterInfo {
-            id,
+            id: None,
+            decl,
+            number,
             start,
             end: self.body.register_names.len() as u32,
             ty,
@@ -142,13 +143,17 @@ impl FunctionBuilder<'_> {
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(name);
         // That of another register has its record when the declaration is added.
-        let mut id = RegId::new(0);
+        let mut decl = RegDeclId::new(0);
         if parameter {
             let name = self.module.draft.intern(name);
-            let decl = self.body.add_register_name(name, None, ty, vector);
-            id = self.body.add_register_record(decl, 0);
+            decl = self.body.add_register_name(name, None, ty, vector);
+            self.body.is_in_order = false;
         }
-        Ok(self.push_register(id, start, ty, vector, parameter))
+        let reg = self.push_register((decl, 0), start, ty, vector, parameter);
+        if parameter {
+            self.body.record_register(reg.index);
+        }
+        Ok(reg)
     }
 
     /// A register with a name, declared here, in the scope that is open.
@@ -263,8 +268,8 @@ impl FunctionBuilder<'_> {
             range.decl = decl;
             let register = range.members.get(&0).filter(|_| range.count.is_none());
             let register = register.and_then(|r| body.registers.get_mut(*r as usize));
-            if let (Some(info), Some(id)) = (register, plain) {
-                info.id = id;
+            if let Some(info) = register {
+                (info.decl, info.id) = (decl, plain);
             }
         }
     }
@@ -376,8 +381,7 @@ impl FunctionBuilder<'_> {
         }
         let start = self.body.register_names.len() as u32;
         self.body.register_names.push_str(&name);
-        let id = self.body.add_register_record(decl, number as u32);
-        let reg = self.push_register(id, start, ty, vector, false);
+        let reg = self.push_register((decl, number as u32), start, ty, vector, false);
         let meaning = Meaning::Register(reg.index);
         match last {
             // The place that was kept for it.

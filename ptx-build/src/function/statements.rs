@@ -250,6 +250,7 @@ impl<'m> FunctionBuilder<'m> {
         match made {
             Ok(made) => end.map_or(Ok(()), |end| self.place(end)).map(|()| made),
             Err(error) => {
+                self.body.is_in_order = false;
                 self.reset(mark);
                 if let Some(label) = end.and_then(|l| self.body.labels.get_mut(l.index as usize)) {
                     label.waiting.clear();
@@ -280,6 +281,9 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Takes back the text behind a [mark](Self::mark).
     pub(crate) fn reset(&mut self, mark: usize) {
+        if mark < self.body.out.text.len() {
+            self.body.is_in_order = false;
+        }
         self.body.out.truncate(mark);
         self.body.committed = mark;
     }

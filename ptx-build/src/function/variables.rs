@@ -107,6 +107,7 @@ impl<'m> FunctionBuilder<'m> {
             let var = records.vars().get(first).copied();
             match (var, records.pool().integer(declarator.count)) {
                 (Some(var), Some(count)) => {
+                    self.body.is_in_order = false;
                     for number in 0..count as u32 {
                         let number = Some(number);
                         all.push(records.vars_mut().push(Var { number, ..var }));
@@ -140,6 +141,7 @@ impl<'m> FunctionBuilder<'m> {
             _ => None,
         };
         let (func, id, text) = self.module.declaration_of(kind, name, interface)?;
+        self.body.is_in_order = false;
         if here.is_none() {
             self.bind(name, Meaning::Function(func.index), depth);
         }

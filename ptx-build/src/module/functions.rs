@@ -3,13 +3,14 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use ptx_ir::{FuncId, FunctionKind, Linkage, SymbolId};
+use ptx_ir::{FuncId, FunctionKind, Linkage, Span, SymbolId};
 
 use super::ModuleBuilder;
 use super::tables::{DeclState, Function};
 use crate::declaration::Declaration;
+use crate::draft::Definition;
 use crate::error::{BuildError, BuildErrorKind};
-use crate::function::{Body, Chunk, FunctionBuilder, no_results};
+use crate::function::{Body, FunctionBuilder, no_results};
 use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::lexical;
@@ -218,10 +219,11 @@ impl ModuleBuilder {
     }
 
     /// Adds a finished function. What it declared inside is known from now on, as it is itself.
-    pub(crate) fn add_definition(&mut self, body: &Body, records: ptx_ir::Body, chunk: Chunk) {
-        let span = self.line(&chunk.text);
+    pub(crate) fn add_definition(&mut self, body: &Body, definition: Definition, start: u32) {
+        let span = Span::new(start, self.text_len());
+        self.text.push('\n');
         self.draft
-            .push_definition(body.record, span, records, chunk.order);
+            .push_definition(body.record, span, definition, body.has_symbols);
         for function in &body.declared {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
                 f.written = DeclState::Declared;

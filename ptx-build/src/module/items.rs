@@ -128,6 +128,11 @@ impl ModuleBuilder {
         self.text.len() as u32
     }
 
+    /// The text without the header.
+    pub(crate) fn text_mut(&mut self) -> &mut String {
+        &mut self.text
+    }
+
     /// Adds a line; gives where its text is.
     pub(super) fn line(&mut self, text: &str) -> Span {
         let start = self.text.len();

@@ -89,12 +89,12 @@ impl ModuleBuilder {
             );
         }
         let is_header_late = self.draft.is_header_late();
-        let module = self.draft.finish(&self.tables.header, &self.text);
+        let module = self.draft.finish(&self.tables.header, self.text);
         let found = Draft::errors(&module, is_header_late);
         match found.is_empty() {
             true => Ok(module),
             false => {
-                let text = format!("{}{}", self.tables.header, self.text);
+                let text = String::from_utf8_lossy(module.source()).into_owned();
                 Err(BuildError::illegal(text, found))
             }
         }

@@ -120,8 +120,10 @@ impl NameTypes {
     /// Reads the registers and variables that the body got since the last call, if no others changed.
     #[inline]
     pub fn extend_body(&mut self, body: &Body) {
-        let new = body.registers.values().skip(self.registers.len());
-        self.registers.extend(new.map(|r| register_tag(body, *r)));
+        if self.registers.len() < body.registers.len() {
+            let new = body.registers.values().skip(self.registers.len());
+            self.registers.extend(new.map(|r| register_tag(body, *r)));
+        }
         if self.vars.len() < body.vars.len() {
             self.extend_vars(body);
         }
