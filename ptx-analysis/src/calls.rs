@@ -5,10 +5,12 @@
 //!
 //! Cost: linear in instructions and calls.
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use ptx_ir::facts::{Callees, FunctionFacts, ModuleFacts};
-use ptx_ir::{Body, EntityId, FuncId, InstId, Module, Operand, SymbolId, SymbolKind};
+use ptx_ir::facts::{Callees, FunctionFacts, ModuleFacts, TargetList};
+use ptx_ir::{Body, EntityId, FuncId, InstId, LabelId, Module, Operand, SymbolId, SymbolKind};
 
 use crate::graph::{ComponentId, Components, Digraph, Graph};
 
@@ -53,7 +55,8 @@ pub struct Call {
 #[derive(Clone, Debug)]
 pub struct CallGraph {
     /// By caller and in order.
-    calls: Vec<Call>,
+    sites: Vec<Site>,
+    targets: Vec<Target>,
     /// In order.
     address_taken: Vec<FuncId>,
     /// Functions by number, and after them one node for all whose address is taken.
@@ -68,33 +71,57 @@ impl CallGraph {
         let mut finder = Finder::new(facts.module());
         finder.module(facts);
         let Finder {
-            calls,
+            sites,
+            targets,
+            edges,
             mut address_taken,
             ..
         } = finder;
         address_taken.sort_unstable();
         address_taken.dedup();
-        let graph = graph(facts.module().functions().len(), &calls, &address_taken);
+        let graph = graph(facts.module().functions().len(), &edges, &address_taken);
         Self {
             components: Components::new(&graph),
             graph,
-            calls,
+            sites,
+            targets,
             address_taken,
         }
     }
 
-    /// Every call, by caller and in order; one through a list of functions several times.
-    #[must_use]
-    pub fn calls(&self) -> &[Call] {
-        &self.calls
+    /// Every call, by caller and in order; one through a list of functions once for each of them. Where many calls share a
+    /// long list, this is much longer than the text; see [`CallGraph::targets`].
+    pub fn calls(&self) -> impl Iterator<Item = Call> + '_ {
+        self.expand(&self.sites)
     }
 
-    /// The calls in a function, in order.
+    /// The calls in a function, in order, as in [`CallGraph::calls`].
+    pub fn calls_of(&self, function: FuncId) -> impl Iterator<Item = Call> + '_ {
+        let start = self.sites.partition_point(|s| s.from < function);
+        let end = self.sites.partition_point(|s| s.from <= function);
+        self.expand(self.sites.get(start..end).unwrap_or_default())
+    }
+
+    /// What the calls in a function may reach, each once.
     #[must_use]
-    pub fn calls_of(&self, function: FuncId) -> &[Call] {
-        let start = self.calls.partition_point(|c| c.from < function);
-        let end = self.calls.partition_point(|c| c.from <= function);
-        self.calls.get(start..end).unwrap_or_default()
+    pub fn targets(&self, function: FuncId) -> Vec<Target> {
+        let mut nodes = self.graph.successors(function.as_u32()).to_vec();
+        nodes.sort_unstable();
+        nodes.dedup();
+        let target = |node| match node == self.graph.entry() {
+            true => Target::AddressTaken,
+            false => Target::Function(FuncId::new(node)),
+        };
+        nodes.into_iter().map(target).collect()
+    }
+
+    fn expand<'a>(&'a self, sites: &'a [Site]) -> impl Iterator<Item = Call> + 'a {
+        sites.iter().flat_map(|site| {
+            let targets = self.targets.get(site.targets.clone());
+            let targets = targets.unwrap_or_default().iter();
+            let (from, inst) = (site.from, site.inst);
+            targets.map(move |&to| Call { from, inst, to })
+        })
     }
 
     /// The functions of this module that a function may call, each once and in order.
@@ -177,19 +204,38 @@ impl CallGraph {
     }
 }
 
+/// A call instruction and the positions of its targets; calls through one list share them.
+#[derive(Clone, Debug)]
+struct Site {
+    from: FuncId,
+    inst: InstId,
+    targets: Range<usize>,
+}
+
 /// Finds calls and addresses.
 struct Finder {
+    /// The number of functions, which is the node of all functions whose address is taken.
+    functions: u32,
     /// The function of each symbol.
     of_symbol: Vec<Option<FuncId>>,
-    calls: Vec<Call>,
+    sites: Vec<Site>,
+    targets: Vec<Target>,
+    /// The targets of the lists of the current function.
+    lists: BTreeMap<LabelId, Range<usize>>,
+    /// Callers and targets, which are nodes of the graph.
+    edges: Vec<(u32, u32)>,
     address_taken: Vec<FuncId>,
 }
 
 impl Finder {
     fn new(module: &Module) -> Self {
         Self {
+            functions: module.functions().len() as u32,
             of_symbol: functions_of_symbols(module),
-            calls: Vec::new(),
+            sites: Vec::new(),
+            targets: Vec::new(),
+            lists: BTreeMap::new(),
+            edges: Vec::new(),
             address_taken: Vec::new(),
         }
     }
@@ -214,6 +260,7 @@ impl Finder {
             let Some(function) = facts.function(from) else {
                 continue;
             };
+            self.lists.clear();
             for (inst, _) in body.insts() {
                 self.inst(from, function, inst);
             }
@@ -228,37 +275,53 @@ impl Finder {
     }
 
     fn inst(&mut self, from: FuncId, facts: FunctionFacts<'_>, inst: InstId) {
-        let target =
-            |function: Option<FuncId>| function.map_or(Target::AddressTaken, Target::Function);
         let mut direct = None;
-        match facts.inst(inst).callees() {
-            None => {}
+        let targets = match facts.inst(inst).callees() {
+            None => None,
             Some(Callees::Function(symbol)) => {
                 direct = Some(symbol);
-                let to = target(self.function(symbol));
-                self.calls.push(Call { from, inst, to });
+                Some(self.add_targets(from, &[Operand::Symbol(symbol)]))
             }
-            Some(Callees::List(list)) => {
-                for operand in list {
-                    let function = match operand {
-                        Operand::Symbol(symbol) => self.function(*symbol),
-                        _ => None,
-                    };
-                    let to = target(function);
-                    self.calls.push(Call { from, inst, to });
-                }
-            }
-            Some(_) => {
-                let to = Target::AddressTaken;
-                self.calls.push(Call { from, inst, to });
-            }
-        }
+            Some(Callees::List(list)) => Some(self.list(from, list)),
+            Some(_) => Some(self.add_targets(from, &[Operand::Absent])),
+        };
+        self.sites.extend(targets.map(|targets| Site {
+            from,
+            inst,
+            targets,
+        }));
         let of_symbol = &self.of_symbol;
         let function = |s: SymbolId| of_symbol.get(s.index()).copied().flatten();
         let taken = &mut self.address_taken;
         mentioned(facts.body(), inst, direct, |symbol| {
             taken.extend(function(symbol))
         });
+    }
+
+    /// The targets of a list of functions.
+    fn list(&mut self, from: FuncId, list: TargetList<'_>) -> Range<usize> {
+        if let Some(targets) = self.lists.get(&list.label) {
+            return targets.clone();
+        }
+        let targets = self.add_targets(from, list.operands);
+        self.lists.insert(list.label, targets.clone());
+        targets
+    }
+
+    fn add_targets(&mut self, from: FuncId, operands: &[Operand]) -> Range<usize> {
+        let start = self.targets.len();
+        let any = self.functions;
+        for operand in operands {
+            let function = match operand {
+                Operand::Symbol(symbol) => self.function(*symbol),
+                _ => None,
+            };
+            let node = function.map_or(any, FuncId::as_u32);
+            self.edges.push((from.as_u32(), node));
+            let target = function.map_or(Target::AddressTaken, Target::Function);
+            self.targets.push(target);
+        }
+        start..self.targets.len()
     }
 }
 
@@ -301,14 +364,9 @@ fn mentioned(body: &Body, inst: InstId, direct: Option<SymbolId>, mut each: impl
 }
 
 /// The graph of all functions. The node after the last function is any function whose address is taken.
-fn graph(functions: usize, calls: &[Call], address_taken: &[FuncId]) -> Digraph {
+fn graph(functions: usize, calls: &[(u32, u32)], address_taken: &[FuncId]) -> Digraph {
     let any = functions as u32;
-    let target = |to: Target| match to {
-        Target::Function(id) => id.as_u32(),
-        Target::AddressTaken => any,
-    };
-    let pairs = calls.iter().map(|c| (c.from.as_u32(), target(c.to)));
-    let pairs = pairs.chain(address_taken.iter().map(|f| (any, f.as_u32())));
-    let edges: Vec<(u32, u32)> = pairs.collect();
+    let taken = address_taken.iter().map(|f| (any, f.as_u32()));
+    let edges: Vec<(u32, u32)> = calls.iter().copied().chain(taken).collect();
     Digraph::from_valid(any + 1, any, &edges)
 }

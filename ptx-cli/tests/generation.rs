@@ -1,4 +1,4 @@
-//! What is said to make no code, against what the real assembler made of the corpus.
+//! Which files of the corpus have no machine code according to `check`, compared with ptxas.
 
 use std::fs;
 use std::path::Path;

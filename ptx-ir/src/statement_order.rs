@@ -36,6 +36,8 @@ pub(crate) struct StatementOrder<K> {
     keys: BTreeMap<u32, u64>,
     /// The same by their keys.
     placed: BTreeMap<u64, u32>,
+    /// The runs of successive parsed statements that were placed elsewhere: from the first of each to its end.
+    moved: BTreeMap<u32, u32>,
     id: PhantomData<K>,
 }
 
@@ -45,6 +47,7 @@ impl<K: EntityId> StatementOrder<K> {
             read,
             keys: BTreeMap::new(),
             placed: BTreeMap::new(),
+            moved: BTreeMap::new(),
             id: PhantomData,
         }
     }
@@ -94,10 +97,8 @@ impl<K: EntityId> StatementOrder<K> {
     /// The first statement with a greater key.
     pub(crate) fn next_after(&self, key: u64) -> Option<K> {
         let placed = self.placed.range(key.saturating_add(1)..).next();
-        let mut index = (key / SPACING) as u32;
-        while self.keys.contains_key(&index) {
-            index += 1;
-        }
+        let index = (key / SPACING) as u32;
+        let index = self.moved_run(index).map_or(index, |(_, end)| end);
         let in_place = (index < self.read).then_some(index);
         let at = |i: u32| (u64::from(i) + 1) * SPACING;
         let index = match (in_place, placed) {
@@ -113,11 +114,9 @@ impl<K: EntityId> StatementOrder<K> {
     pub(crate) fn prev_before(&self, key: u64) -> Option<K> {
         let placed = self.placed.range(..key).next_back();
         // The key of index `i` is `(i + 1) * SPACING`.
-        let mut end = (key.saturating_sub(1) / SPACING).min(u64::from(self.read)) as u32;
-        while end > 0 && self.keys.contains_key(&(end - 1)) {
-            end -= 1;
-        }
-        let in_place = end.checked_sub(1);
+        let end = (key.saturating_sub(1) / SPACING).min(u64::from(self.read)) as u32;
+        let run = end.checked_sub(1).and_then(|last| self.moved_run(last));
+        let in_place = run.map_or(end, |(start, _)| start).checked_sub(1);
         let at = |i: u32| (u64::from(i) + 1) * SPACING;
         let index = match (in_place, placed) {
             (Some(i), Some((&k, &p))) => Some(if k > at(i) { p } else { i }),
@@ -154,6 +153,35 @@ impl<K: EntityId> StatementOrder<K> {
         let index = id.index() as u32;
         self.keys.insert(index, key);
         self.placed.insert(key, index);
+        if self.was_read(id) {
+            self.add_moved(index);
+        }
+    }
+
+    /// The start and the end of the run of moved statements that contains a parsed one.
+    fn moved_run(&self, index: u32) -> Option<(u32, u32)> {
+        let (&start, &end) = self.moved.range(..=index).next_back()?;
+        (index < end).then_some((start, end))
+    }
+
+    fn add_moved(&mut self, index: u32) {
+        let end = self.moved.remove(&(index + 1)).unwrap_or(index + 1);
+        let before = index.checked_sub(1).and_then(|last| self.moved_run(last));
+        self.moved
+            .insert(before.map_or(index, |(start, _)| start), end);
+    }
+
+    fn remove_moved(&mut self, index: u32) {
+        let Some((start, end)) = self.moved_run(index) else {
+            return;
+        };
+        self.moved.remove(&start);
+        if start < index {
+            self.moved.insert(start, index);
+        }
+        if index + 1 < end {
+            self.moved.insert(index + 1, end);
+        }
     }
 
     /// The key that follows `key`; the key of a parsed statement that was moved is not used again.
@@ -167,6 +195,7 @@ impl<K: EntityId> StatementOrder<K> {
         let index = id.index() as u32;
         if let Some(key) = self.keys.remove(&index) {
             self.placed.remove(&key);
+            self.remove_moved(index);
         }
     }
 
@@ -268,6 +297,22 @@ mod tests {
             }
             at = end + 1;
         }
+    }
+
+    /// Steps over moved statements do not depend on their number: this would take hours.
+    #[test]
+    fn long_runs_of_moved_statements() {
+        let count = 200_000;
+        let mut order = StatementOrder::<StmtId>::new(count);
+        for id in 1..count - 1 {
+            order.insert_after(StmtId::new(id), Some(StmtId::new(count - 1)));
+        }
+        let mut want: Vec<u32> = (1..count - 1).rev().collect();
+        want.splice(0..0, [0, count - 1]);
+        assert_eq!(ids(&order), want);
+        assert_eq!(order.moved.len(), 1);
+        let last = order.prev_before(order.key(StmtId::new(count - 1)));
+        assert_eq!(last, Some(StmtId::new(0)));
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl Parser<'_> {
         }
         *self.out.body.closed_mut() = end == BodyEnd::Closed;
         *self.out.body.end_mut() = (self.cursor.last - open) as u32;
-        self.close_scope(OUTERMOST);
+        self.scopes.close_scope();
         self.resolve_labels();
         let body = raw::split_off(&mut self.out.body);
         self.out.level = Level::Module;
@@ -176,7 +176,7 @@ impl Parser<'_> {
         let scope = self.out.body.scope(self.scopes.current);
         let parent = scope.map_or(OUTERMOST, |s| s.parent);
         self.scopes.current = parent;
-        self.close_scope(parent);
+        self.scopes.close_scope();
     }
 
     // --- statements ---

@@ -109,8 +109,7 @@ impl Cascade {
         end > out.body.base() as usize && !parsed_since(out, end)
     }
 
-    /// Whether the text at `start` may begin a statement, on a line of its own after the end of
-    /// another.
+    /// Whether the text at `start` may begin a statement, on a new line after the end of another one.
     fn resyncs(&self, src: &[u8], out: &Output, start: usize) -> bool {
         let before = out.end_of_previous();
         let gap = src.get(before..start).unwrap_or_default();

@@ -26,7 +26,7 @@ impl Parser<'_> {
         self.expression()
     }
 
-    /// A decimal integer that stands alone, in plain spelling.
+    /// A decimal integer that is the whole expression, in plain spelling.
     #[inline(always)]
     fn small_integer(&self) -> Option<(i32, usize)> {
         let negative = self.cursor.peek() == b'-';
@@ -184,12 +184,12 @@ fn plain_decimal(text: &[u8]) -> Option<i32> {
     core::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Whether comments or line markers stand between the tokens of an expression.
+/// Whether there are comments or line markers between the tokens of an expression.
 fn has_comments(text: &[u8]) -> bool {
     Lexer::fragment(text).any(|t| t.kind.is_trivia() && t.kind != TokenKind::Whitespace)
 }
 
-/// The tokens of an expression without the blanks between them; `%` keeps blanks around it, as it
+/// The tokens of an expression without the whitespace between them; `%` keeps the whitespace around it, as it
 /// would else begin a name.
 fn join_tokens(text: &[u8]) -> Vec<u8> {
     let mut joined = Vec::with_capacity(text.len());

@@ -79,7 +79,7 @@ impl<'s> Cursor<'s> {
     pub(crate) fn skip_trivia(&mut self) {
         let (src, mut pos) = (self.src, self.pos);
         let mut b = scan::peek(src, pos);
-        while is(b, class::BLANK) {
+        while is(b, class::WHITESPACE) {
             self.trivia.newline |= b == b'\n';
             pos += 1;
             b = scan::peek(src, pos);
@@ -126,7 +126,7 @@ impl<'s> Cursor<'s> {
     #[inline]
     pub(crate) fn eat_optional(&mut self, byte: u8) -> bool {
         let mut next = self.pos;
-        while is(scan::peek(self.src, next), class::BLANK) {
+        while is(scan::peek(self.src, next), class::WHITESPACE) {
             next += 1;
         }
         let b = scan::peek(self.src, next);

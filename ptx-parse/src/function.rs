@@ -13,7 +13,7 @@ use crate::cursor::ParseResult;
 use crate::interface::{ParamName, ParamNames};
 use crate::output::Level;
 use crate::parser::Parser;
-use crate::scope::{Meaning, OUTERMOST};
+use crate::scope::Meaning;
 
 /// A function whose header is being parsed.
 struct Header {
@@ -21,7 +21,7 @@ struct Header {
     function: Function,
     /// Where its name is.
     name: (usize, usize),
-    /// Whether its names are those of its own body.
+    /// Whether its parameters are visible in its body.
     names: ParamNames,
 }
 
@@ -120,7 +120,7 @@ impl Parser<'_> {
             self.scopes.bind_exported();
         } else {
             // A declaration: nothing can use its parameters.
-            self.close_scope(OUTERMOST);
+            self.scopes.close_scope();
             self.resolve_labels();
             raw::clear(&mut self.out.body);
         }

@@ -80,7 +80,7 @@ impl Parser<'_> {
         self.symbol_value()
     }
 
-    /// Whether a name other than a constant begins here, after blanks.
+    /// Whether a name other than a constant begins here, after whitespace.
     pub(crate) fn at_name(&mut self) -> bool {
         self.cursor.skip_trivia();
         self.cursor.at_ident()
@@ -128,7 +128,7 @@ impl Parser<'_> {
         self.constant()
     }
 
-    /// A name in an initializer; one that nothing declares is reported here.
+    /// A name in an initializer; reported if it is undeclared.
     fn initial_name(&mut self, start: usize, end: usize) -> Operand {
         let operand = self.name_operand(start, end);
         if let Operand::Name(name) = operand

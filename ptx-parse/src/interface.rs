@@ -43,9 +43,7 @@ impl Parser<'_> {
         }
         self.cursor.skip_trivia();
         if self.cursor.at_ident() || self.cursor.peek() != b'_' {
-            return Err(self
-                .cursor
-                .unexpected("`_` in place of the function's name"));
+            return Err(self.cursor.unexpected("`_` instead of the function's name"));
         }
         self.cursor.advance(1);
         let position = DirectivePosition::Prototype;

@@ -45,7 +45,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Limits, Module};
 
-/// The result of parsing: always a module, and what is wrong with the text.
+/// The result of parsing: always a module, and diagnostics.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parsed {

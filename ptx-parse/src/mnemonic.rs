@@ -14,13 +14,13 @@ use crate::parser::Parser;
 use crate::suggest;
 
 impl Parser<'_> {
-    /// The mnemonic that begins here, if it was used lately and is before a blank or `;`.
+    /// The mnemonic that begins here, if it was used recently and is followed by whitespace or `;`.
     #[inline(always)]
     pub(crate) fn known_mnemonic(&mut self) -> Option<SigId> {
         let key = Key::read(self.cursor.src, self.cursor.pos)?;
         let sig = self.mnemonics.find_recent(&key)?;
         let end = self.cursor.pos + key.len as usize;
-        // A dot after blanks continues the mnemonic; a comment may hide one.
+        // A dot after whitespace continues the mnemonic; a comment may hide one.
         self.cursor.pos = end;
         self.cursor.last = end;
         self.cursor.skip_trivia();
@@ -71,7 +71,7 @@ impl Parser<'_> {
         Ok(sig)
     }
 
-    /// A mnemonic with blanks before some of its dots: they are joined. The parts of an instruction's
+    /// A mnemonic with whitespace before some of its dots: they are joined. The parts of an instruction's
     /// name cannot be set apart, others can.
     #[cold]
     fn spaced_mnemonic(&mut self, start: usize, end: usize) -> ParseResult<SigId> {
@@ -121,7 +121,7 @@ impl Parser<'_> {
             .filter(|&i| words[i].modifier.is_none() && known_before(i))
             .map(|i| (words[i], signature.word_text(words[i]).to_owned()))
             .collect();
-        // The modifiers are in the source in this order, perhaps with blanks between.
+        // The modifiers are in the source in this order, perhaps with whitespace between.
         let mut from = start + opcode.len();
         for (word, text) in unknown {
             let at = self.cursor.src[from..]

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::{EntityId, SigId, Signatures};
 use ptx_isa::Opcode;
 
-use crate::swar::{before_blank, load, low};
+use crate::swar::{before_space, load, low};
 
 /// What the parser asks of a mnemonic.
 #[derive(Copy, Clone)]
@@ -39,11 +39,11 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The text up to the next blank or `;`.
+    /// The text up to the next whitespace or `;`.
     #[inline(always)]
     pub(crate) fn read(src: &[u8], at: usize) -> Option<Key> {
         let first = load(src, at)?;
-        let n = before_blank(first);
+        let n = before_space(first);
         if n < 8 {
             return Some(Key {
                 words: [low(first, n), 0, 0],
@@ -51,7 +51,7 @@ impl Key {
             });
         }
         let second = load(src, at + 8)?;
-        let n = before_blank(second);
+        let n = before_space(second);
         if n < 8 {
             return Some(Key {
                 words: [first, low(second, n), 0],
@@ -59,7 +59,7 @@ impl Key {
             });
         }
         let third = load(src, at + 16)?;
-        let n = before_blank(third);
+        let n = before_space(third);
         (n < 8).then(|| Key {
             words: [first, second, low(third, n)],
             len: 16 + n,

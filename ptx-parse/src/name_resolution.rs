@@ -6,7 +6,7 @@ use ptx_ir::name::{plain_wins, split_numeric_suffix, suffix_number};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     Code, Diagnostic, Label, LabelId, NameId, Operand, OperandRef, RegDeclId, RegId, Register,
-    ScopeId, Selector, Span, Symbol, SymbolId, Var, VarId,
+    Selector, Span, Symbol, SymbolId, Var, VarId,
 };
 use ptx_isa::SpecialReg;
 
@@ -155,8 +155,7 @@ impl Parser<'_> {
             stmt: UNDEFINED,
         };
         let id = self.out.body.labels_mut().push(label);
-        self.scopes
-            .bind(name, Meaning::Label { id, defined: false }, start);
+        self.scopes.bind_undefined(name, id, start);
         self.scopes.labels.uses.push((id, start as u32));
         Operand::Label(id)
     }
@@ -283,7 +282,7 @@ impl Parser<'_> {
             }
             let number = member_number(digits);
             if !digits.starts_with(b"0") && number.is_some_and(|n| n < count) {
-                first.get_or_insert(*binding);
+                first.get_or_insert(binding);
             }
         }
         let Some(first) = first.filter(|_| !self.doubts_declaration(start)) else {
@@ -307,19 +306,12 @@ impl Parser<'_> {
     pub(crate) fn define_label(&mut self, start: usize, end: usize) -> LabelId {
         let stmt = self.out.body.statement_table().next_id();
         let name = self.intern(start, end);
-        if let Some(b) = self.scopes.find_here_mut(name)
-            && let Some(id) = b.undefined_label()
-        {
-            b.meaning = Meaning::Label { id, defined: true };
-            b.at = start as u32;
-            self.out.body.labels_mut()[id].stmt = stmt;
+        let scope = self.scopes.current;
+        let label = Label { name, scope, stmt };
+        if let Some(id) = self.scopes.define_label(name, start) {
+            self.out.body.labels_mut()[id] = label;
             return id;
         }
-        let label = Label {
-            name,
-            scope: self.scopes.current,
-            stmt,
-        };
         let id = self.out.body.labels_mut().push(label);
         self.declare(name, Meaning::Label { id, defined: true }, start, end);
         id
@@ -329,30 +321,6 @@ impl Parser<'_> {
     pub(crate) fn lane(&mut self, selector: Selector, base: Operand) -> Operand {
         let at: OperandRef = self.out.pool().extend(&[base]).at(0);
         Operand::Lane(selector, at)
-    }
-
-    /// Closes the innermost scope: labels that are still undefined may belong to the scope around it.
-    pub(crate) fn close_scope(&mut self, outer: ScopeId) {
-        let undefined = self.scopes.undefined_labels();
-        let outermost = self.scopes.depth() == 1;
-        self.scopes.close_scope();
-        for (name, id, at) in undefined {
-            if outermost {
-                self.scopes.labels.undefined.push(id);
-                continue;
-            }
-            match self.scopes.find_here(name).map(|b| b.meaning) {
-                Some(Meaning::Label { id: other, .. }) => {
-                    self.scopes.labels.merged.push((id, other));
-                }
-                Some(_) => self.scopes.labels.undefined.push(id),
-                None => {
-                    self.out.body.labels_mut()[id].scope = outer;
-                    let meaning = Meaning::Label { id, defined: false };
-                    self.scopes.bind(name, meaning, at as usize);
-                }
-            }
-        }
     }
 }
 

@@ -45,12 +45,43 @@ impl Binding {
     }
 }
 
+/// A label that is used and not defined so far. Where its scope closes, it belongs to the scope around it: to the innermost
+/// open scope that is not newer than its use.
+#[derive(Copy, Clone, Debug)]
+struct Undefined {
+    name: NameId,
+    id: LabelId,
+    /// The innermost scope at its first use.
+    scope: u32,
+    at: u32,
+    shadowed: u32,
+    /// Whether it was defined, or turned out to be a label of an outer scope.
+    resolved: bool,
+}
+
+/// Marks an entry of `visible` as that of an [`Undefined`].
+const UNDEFINED: u32 = 1 << 31;
+
+/// An open scope.
+#[derive(Debug)]
+struct OpenScope {
+    /// Scopes are numbered in the order in which they are opened.
+    number: u32,
+    /// How many bindings and ranges there were before it.
+    bindings: u32,
+    ranges: u32,
+    /// Labels used in inner scopes that are labels of this scope, unless an inner scope defines them.
+    merges: Vec<u32>,
+}
+
 pub(crate) struct Scopes {
     /// By name: its innermost binding, + 1.
     visible: Vec<u32>,
     bindings: Vec<Binding>,
-    /// Open scopes: how many bindings and ranges there were before each.
-    open: Vec<(u32, u32)>,
+    undefined: Vec<Undefined>,
+    open: Vec<OpenScope>,
+    /// How many scopes were opened.
+    opened: u32,
     /// The plain names, other than labels, that end in a digit, by the key of their prefix: of the
     /// module and of the function.
     numbered: [BTreeSet<(u64, NameId)>; 2],
@@ -70,7 +101,9 @@ impl Default for Scopes {
         Self {
             visible: Vec::new(),
             bindings: Vec::new(),
+            undefined: Vec::new(),
             open: Vec::new(),
+            opened: 0,
             numbered: Default::default(),
             exported: Vec::new(),
             ranges: Ranges::default(),
@@ -87,77 +120,127 @@ impl Scopes {
     }
 
     pub(crate) fn open_scope(&mut self) {
-        self.open
-            .push((self.bindings.len() as u32, self.ranges.len() as u32));
+        self.opened += 1;
+        self.open.push(OpenScope {
+            number: self.opened,
+            bindings: self.bindings.len() as u32,
+            ranges: self.ranges.len() as u32,
+            merges: Vec::new(),
+        });
     }
 
-    /// The labels of the current scope that are used and not defined.
-    pub(crate) fn undefined_labels(&self) -> Vec<(NameId, LabelId, u32)> {
-        let first = self.open.last().map_or(0, |s| s.0);
-        self.bindings[first as usize..]
-            .iter()
-            .filter_map(|b| Some((b.name, b.undefined_label()?, b.at)))
-            .collect()
-    }
-
-    /// Forgets the names of the current scope.
+    /// Forgets the names of the current scope. Its undefined labels belong to the scope around it from then on; those of
+    /// the outermost one are never defined.
     pub(crate) fn close_scope(&mut self) {
-        let Some((bindings, ranges)) = self.open.pop() else {
+        let Some(closed) = self.open.pop() else {
             return;
         };
-        while self.bindings.len() > bindings as usize {
+        while self.bindings.len() > closed.bindings as usize {
             if let Some(b) = self.bindings.pop() {
                 self.visible[b.name.as_u32() as usize] = b.shadowed;
             }
         }
-        self.ranges.truncate(ranges as usize);
-        if self.open.is_empty() {
-            self.numbered[1].clear();
+        self.ranges.truncate(closed.ranges as usize);
+        match self.open.last_mut() {
+            Some(outer) => {
+                let merges = core::mem::take(&mut outer.merges);
+                merges.into_iter().for_each(|index| self.merge(index));
+            }
+            None => {
+                self.numbered[1].clear();
+                while let Some(label) = self.undefined.pop() {
+                    if !label.resolved {
+                        self.visible[label.name.as_u32() as usize] = label.shadowed;
+                        self.labels.undefined.push(label.id);
+                    }
+                }
+            }
         }
+    }
+
+    /// Makes an undefined label the one that it shadows, whose scope is the current one.
+    fn merge(&mut self, index: u32) {
+        let Some(label) = self.undefined.get_mut(index as usize) else {
+            return;
+        };
+        if core::mem::replace(&mut label.resolved, true) {
+            return;
+        }
+        let (name, id, shadowed) = (label.name, label.id, label.shadowed);
+        self.visible[name.as_u32() as usize] = shadowed;
+        if let Some(Meaning::Label { id: other, .. }) = self.find(name).map(|b| b.meaning) {
+            self.labels.merged.push((id, other));
+        }
+    }
+
+    /// The binding with a number of `visible`.
+    #[inline]
+    fn binding(&self, number: u32) -> Option<Binding> {
+        if number & UNDEFINED == 0 {
+            let index = (number as usize).checked_sub(1)?;
+            return self.bindings.get(index).copied();
+        }
+        self.undefined_binding(number ^ UNDEFINED)
+    }
+
+    fn undefined_binding(&self, index: u32) -> Option<Binding> {
+        let label = self.undefined.get(index as usize)?;
+        let (id, defined) = (label.id, false);
+        Some(Binding {
+            name: label.name,
+            meaning: Meaning::Label { id, defined },
+            depth: self.open.partition_point(|s| s.number <= label.scope) as u32,
+            at: label.at,
+            shadowed: label.shadowed,
+        })
     }
 
     /// The innermost binding of `name`.
     #[inline]
-    pub(crate) fn find(&self, name: NameId) -> Option<&Binding> {
-        match self.visible.get(name.as_u32() as usize) {
-            None | Some(0) => None,
-            Some(&n) => self.bindings.get(n as usize - 1),
-        }
+    pub(crate) fn find(&self, name: NameId) -> Option<Binding> {
+        self.binding(*self.visible.get(name.as_u32() as usize)?)
     }
 
     /// The binding of `name` in the scope at `depth`.
-    pub(crate) fn find_at(&self, name: NameId, depth: u32) -> Option<&Binding> {
+    pub(crate) fn find_at(&self, name: NameId, depth: u32) -> Option<Binding> {
         let mut binding = self.find(name)?;
         while binding.depth > depth {
-            binding = self
-                .bindings
-                .get((binding.shadowed as usize).checked_sub(1)?)?;
+            binding = self.binding(binding.shadowed)?;
         }
         (binding.depth == depth).then_some(binding)
     }
 
     /// The binding of `name` in the current scope itself.
-    pub(crate) fn find_here(&self, name: NameId) -> Option<&Binding> {
+    pub(crate) fn find_here(&self, name: NameId) -> Option<Binding> {
         self.find(name).filter(|b| b.depth == self.depth())
     }
 
-    pub(crate) fn find_here_mut(&mut self, name: NameId) -> Option<&mut Binding> {
-        let depth = self.depth();
-        let index = *self.visible.get(name.as_u32() as usize)?;
-        self.bindings
-            .get_mut((index as usize).checked_sub(1)?)
-            .filter(|b| b.depth == depth)
+    /// Defines an undefined label of the current scope.
+    pub(crate) fn define_label(&mut self, name: NameId, at: usize) -> Option<LabelId> {
+        let binding = self.find_here(name)?;
+        let id = binding.undefined_label()?;
+        let slot = self.visible.get_mut(name.as_u32() as usize)?;
+        let label = self.undefined.get_mut((*slot ^ UNDEFINED) as usize)?;
+        label.resolved = true;
+        *slot = label.shadowed;
+        self.bind(name, Meaning::Label { id, defined: true }, at);
+        Some(id)
     }
 
-    /// Gives `name` a meaning in the current scope.
-    pub(crate) fn bind(&mut self, name: NameId, meaning: Meaning, at: usize) {
+    fn slot(&mut self, name: NameId) -> &mut u32 {
         let index = name.as_u32() as usize;
         if index >= self.visible.len() {
             let len = (index + 1).next_power_of_two().max(64);
             self.visible.resize(len, 0);
         }
-        let shadowed = self.visible[index];
+        &mut self.visible[index]
+    }
+
+    /// Gives `name` a meaning in the current scope.
+    pub(crate) fn bind(&mut self, name: NameId, meaning: Meaning, at: usize) {
         let depth = self.depth();
+        let number = self.bindings.len() as u32 + 1;
+        let shadowed = core::mem::replace(self.slot(name), number);
         self.bindings.push(Binding {
             name,
             meaning,
@@ -165,7 +248,26 @@ impl Scopes {
             at: at as u32,
             shadowed,
         });
-        self.visible[index] = self.bindings.len() as u32;
+    }
+
+    /// Makes `name` that of a label of the current scope that is not defined so far.
+    pub(crate) fn bind_undefined(&mut self, name: NameId, id: LabelId, at: usize) {
+        let index = self.undefined.len() as u32;
+        if let Some(outer) = self.find(name)
+            && let Some(scope) = (outer.depth as usize).checked_sub(1)
+            && let Some(scope) = self.open.get_mut(scope)
+        {
+            scope.merges.push(index);
+        }
+        let shadowed = core::mem::replace(self.slot(name), UNDEFINED | index);
+        self.undefined.push(Undefined {
+            name,
+            id,
+            scope: self.open.last().map_or(0, |s| s.number),
+            at: at as u32,
+            shadowed,
+            resolved: false,
+        });
     }
 
     /// Gives the members of a range a meaning in the current scope.

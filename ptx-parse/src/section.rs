@@ -117,7 +117,7 @@ impl Parser<'_> {
                         SectionEntry::Other { ty, first, value }
                     }
                 },
-                // A label has a line of its own.
+                // A label has a separate line.
                 _ if !first => return Err(self.cursor.unexpected("a whole number")),
                 _ => {
                     let datum = self.debug_name()?;
@@ -140,8 +140,8 @@ impl Parser<'_> {
         if let Some(SectionEntry::Int { ty, .. } | SectionEntry::Other { ty, .. }) = entries.last()
         {
             let len = ty.text().len();
-            let blank = matches!(self.cursor.peek_at(len), b' ' | b'\t');
-            if blank
+            let space = matches!(self.cursor.peek_at(len), b' ' | b'\t');
+            if space
                 && self.cursor.src.get(self.cursor.pos..self.cursor.pos + len)
                     == Some(ty.text().as_bytes())
             {

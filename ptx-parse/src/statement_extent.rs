@@ -26,11 +26,11 @@ pub(crate) fn begins_declaration(directive: Directive) -> bool {
 /// list, and begins no statement, is part of a malformed statement.
 pub(crate) fn closes_block(src: &[u8], at: usize) -> bool {
     let rest = src.get(at + 1..).unwrap_or_default();
-    let blanks = rest
+    let spaces = rest
         .iter()
         .take_while(|b| matches!(b, b' ' | b'\t'))
         .count();
-    let next = at + 1 + blanks;
+    let next = at + 1 + spaces;
     match scan::peek(src, next) {
         b',' | b';' | b'|' | b']' | b')' => false,
         b if is(b, class::START | class::DIGIT) => {
@@ -134,7 +134,7 @@ pub(crate) fn contains_declaration(text: &[u8]) -> bool {
     Lexer::fragment(text).any(|t| {
         let before = (t.span.start as usize).checked_sub(1).map(|i| text[i]);
         t.kind == TokenKind::DotWord
-            && before.is_none_or(|b| is(b, class::BLANK))
+            && before.is_none_or(|b| is(b, class::WHITESPACE))
             && Directive::from_text(t.span.of(text)).is_some_and(begins_declaration)
     })
 }
@@ -146,7 +146,7 @@ pub(crate) fn lacks_name(text: &[u8]) -> bool {
     last.is_some_and(|t| t.span.of(text) == b",") || !tokens.any(|t| t.kind == TokenKind::Ident)
 }
 
-/// Whether `start..end` may be in place of a brace: it is a single token, contains a brace, or is next
+/// Whether `start..end` may replace a brace: it is a single token, contains a brace, or is next
 /// to one. The statement before it ends at `before`.
 pub(crate) fn touches_brace(src: &[u8], before: usize, start: usize, end: usize) -> bool {
     let is_brace = |b: u8| matches!(b, b'{' | b'}');

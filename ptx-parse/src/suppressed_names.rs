@@ -1,4 +1,4 @@
-//! Undeclared names that are not errors of their own, because their declaration could not be parsed.
+//! Undeclared names that are not reported, because their declaration could not be parsed.
 
 use alloc::collections::BTreeSet;
 use ptx_ir::lex::{Lexer, TokenKind};

@@ -37,7 +37,7 @@ pub(crate) struct Numbered {
 #[inline(always)]
 pub(crate) fn numbered(word: u64) -> Option<Numbered> {
     let x = word ^ all(b'0');
-    // High bit set where the byte is no digit.
+    // High bit set where the byte is not a digit.
     let other = ((x & all(0x7F)).wrapping_add(all(0x76)) | x) & all(0x80);
     let digits = !other & all(0x80);
     let prefix = digits.trailing_zeros() >> 3;
@@ -49,7 +49,7 @@ pub(crate) fn numbered(word: u64) -> Option<Numbered> {
     if prefix == 0 || len >= 8 {
         return None;
     }
-    // The digits move to the top; what is below them are zeros in front of the number.
+    // The digits move to the top; below them are zeros, which become leading zeros of the number.
     let aligned = (word >> (8 * prefix)) << (64 - 8 * count);
     let v = aligned & all(0x0F);
     let v = (v.wrapping_mul(10 << 8 | 1) >> 8) & 0x00FF_00FF_00FF_00FF;
@@ -62,14 +62,14 @@ pub(crate) fn numbered(word: u64) -> Option<Numbered> {
     })
 }
 
-/// How many bytes are before the first blank, control character or `;`; 8 if none does.
+/// How many bytes are before the first space, control character or `;`; 8 if none does.
 #[inline(always)]
-pub(crate) fn before_blank(word: u64) -> u32 {
+pub(crate) fn before_space(word: u64) -> u32 {
     // Lowest match is exact: bytes below 0x21, and bytes that are `;`.
-    let blank = word.wrapping_sub(all(0x21)) & !word & all(0x80);
+    let space = word.wrapping_sub(all(0x21)) & !word & all(0x80);
     let x = word ^ all(b';');
     let semicolon = x.wrapping_sub(all(0x01)) & !x & all(0x80);
-    (blank | semicolon).trailing_zeros() >> 3
+    (space | semicolon).trailing_zeros() >> 3
 }
 
 #[cfg(test)]
@@ -98,15 +98,15 @@ mod tests {
     }
 
     #[test]
-    fn length_before_a_blank() {
+    fn length_before_a_space() {
         for (text, len) in [
             ("ret;    ", 3),
             ("mov.u32 ", 7),
             ("add\t\t\t\t\t", 3),
             ("abcdefgh", 8),
         ] {
-            assert_eq!(before_blank(word(text)), len, "{text}");
+            assert_eq!(before_space(word(text)), len, "{text}");
         }
-        assert_eq!(before_blank(word("a\u{e9}b\u{e9}; ")), 6);
+        assert_eq!(before_space(word("a\u{e9}b\u{e9}; ")), 6);
     }
 }

@@ -7,7 +7,7 @@ use ptx_parse::{Parsed, parse_str};
 
 const HEADER: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";
 
-/// A kernel `f(.param .u64 p)` with these statements, behind these items.
+/// A kernel `f(.param .u64 p)` with these statements, after these items.
 fn kernel_after(items: &str, statements: &str) -> Parsed {
     parse_str(&format!(
         "{HEADER}{items}\n.visible .entry f(.param .u64 p) {{\n{statements}\nret;\n}}\n"
@@ -35,7 +35,7 @@ fn body(parsed: &Parsed) -> &Body {
         .2
 }
 
-/// The spelling of what an operand stands for: the declared name, of a range with the number.
+/// The spelling of what an operand denotes: the declared name, of a range with the number.
 fn meaning(parsed: &Parsed, operand: Operand) -> String {
     let (m, b) = (&parsed.module, body(parsed));
     match operand {
@@ -68,7 +68,7 @@ fn meaning(parsed: &Parsed, operand: Operand) -> String {
     }
 }
 
-/// What the operand at `index` of instruction number `inst` stands for.
+/// What the operand at `index` of instruction number `inst` denotes.
 fn operand(parsed: &Parsed, inst: u32, index: usize) -> String {
     meaning(parsed, body(parsed).operands(InstId::new(inst))[index])
 }
@@ -184,7 +184,7 @@ fn range_bounds() {
     );
     assert!(kernel(".reg .b32 %r<4294967296>;").has_errors());
     assert!(kernel(".reg .b32 %r<5+5>;").has_errors());
-    // The assembler takes the constant, too.
+    // ptxas accepts the constant, too.
     check(
         ".reg .b32 %r<WARP_SZ>; mov.u32 %r31, 1;",
         &[],
@@ -203,7 +203,7 @@ fn register_numbers_wrap_at_32_bits() {
 
 #[test]
 fn range_prefix_ending_in_a_digit() {
-    // `%r1<10>` does not have `%r15`; neither do the assembler's members of it collide with `%r`.
+    // `%r1<10>` does not have `%r15`; neither do its members in ptxas collide with `%r`.
     assert!(kernel(".reg .b32 %r1<10>; mov.u32 %r15, 1;").has_errors());
     check(
         ".reg .b32 %r1<10>; .reg .b32 %r<200>; mov.u32 %r15, 1;",
@@ -274,7 +274,7 @@ fn plain_names_and_ranges() {
         &[Code::DuplicateName],
         &[],
     );
-    // Declared first, a spelling with a zero in front is a name of its own.
+    // Declared first, a spelling with a zero in front is a separate name.
     check(
         ".reg .f32 %r05; .reg .b32 %r<10>; mov.b32 %r5, 1;",
         &[],
@@ -370,7 +370,7 @@ fn parameters_are_visible_in_the_body() {
     assert_eq!(operand(&parsed, 0, 1), ".param p");
     check(".reg .b64 p;", &[Code::DuplicateName], &[]);
     check("{ .reg .b64 p; mov.u64 p, 1; }", &[], &["reg p@1"]);
-    // The function's own name is no name of its body's scope.
+    // The function's name is not in the scope of its body.
     check(".reg .b64 f; mov.u64 f, 1;", &[], &["reg f@0"]);
     let same =
         format!("{HEADER}.entry f(.param .u64 f) {{ .reg .b64 %rd; ld.param.u64 %rd, [f]; ret; }}");

@@ -102,7 +102,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     /// The last gap of a file or a body: no blank line at its end.
     pub(crate) fn end_gap(&mut self, gap: &[u8], behind: bool, level: usize) {
-        let blank = |b: &&u8| scan::is(**b, scan::class::BLANK);
+        let blank = |b: &&u8| scan::is(**b, scan::class::WHITESPACE);
         let used = &gap[..gap.len() - gap.iter().rev().take_while(blank).count()];
         // The first newline is part of the statement before.
         self.gap(used, behind, level);

@@ -15,7 +15,7 @@ impl<S: Sink> Printer<'_, '_, S> {
         for &b in gap {
             match b {
                 b'\n' => newlines += 1,
-                _ if scan::is(b, scan::class::BLANK) => {}
+                _ if scan::is(b, scan::class::WHITESPACE) => {}
                 _ => return self.gap_with_comments(gap, behind, level),
             }
         }

@@ -55,6 +55,14 @@ fn texts(n: usize) -> Vec<(&'static str, String)> {
             kernel(&many(n, |i| format!("mov.u32 a{i}, 1;\n"))),
         ),
         (
+            "undefined names of nested scopes",
+            kernel(&(many(n, |i| format!("{{ mov.u32 a{i}, 1;\n")) + &"}".repeat(n))),
+        ),
+        (
+            "forward labels of nested scopes",
+            kernel(&(many(n, |i| format!("{{ bra L{i};\n")) + &many(n, |i| format!("L{i}: }}\n")))),
+        ),
+        (
             "functions",
             HEADER.to_string() + &many(n, |i| format!(".func f{i}() {{ ret; }}\n")),
         ),

@@ -1,14 +1,14 @@
 //! Arguments and results of calls against the parameters of what is called. Manual 7.1, 9.7.12.5, 11.3.
 
-use alloc::vec::Vec;
 use ptx_ir::constant::ConstKind;
 use ptx_ir::query::{NameKind, NameTypes};
 use ptx_ir::{
-    Binding, Body, Declarator, FuncId, FunctionKind, Interface, LabelId, Operand, Param, Span,
-    Statement, StmtId, SymbolKind, VarDecl, VarId,
+    Binding, Body, Declarator, Interface, Operand, Param, Span, Statement, StmtId, SymbolKind,
+    VarDecl, VarId,
 };
-use ptx_isa::{Directive, Expected, ScalarType, StateSpace, TypeKind};
+use ptx_isa::{Expected, ScalarType, StateSpace, TypeKind};
 
+use crate::call_tables::{self, CallTables};
 use crate::context::{Context, constant_kind, integer};
 use crate::location::{Location, Part};
 use crate::param_layout::{is_unsized, size_and_align};
@@ -39,7 +39,7 @@ impl<'c, 'm> Call<'c, 'm> {
     }
 
     /// Checks the lists of the call; the table of instructions checks its other operands.
-    pub(crate) fn check(mut self, operands: &[Operand]) {
+    pub(crate) fn check(mut self, operands: &[Operand], tables: &mut CallTables) {
         let mut rest = operands.iter().copied().enumerate().peekable();
         let list = |o: &(usize, Operand)| matches!(o.1, Operand::List(_));
         let returns = rest.next_if(list);
@@ -48,58 +48,35 @@ impl<'c, 'm> Call<'c, 'm> {
         };
         let args = rest.next_if(list);
         let table = rest.next().map(|(_, o)| o);
-        let interfaces = match (callee, table) {
+        let module = self.context.module;
+        match (callee, table) {
             (Operand::Symbol(id), None) => {
-                match self.context.module.symbols().get(id).map(|s| s.kind) {
-                    Some(SymbolKind::Function(f)) => self.function(f).into_iter().collect(),
-                    _ => return,
+                if let Some(SymbolKind::Function(f)) = module.symbols().get(id).map(|s| s.kind)
+                    && let Some(interface) = call_tables::function(module, f)
+                {
+                    self.lists(&interface, returns, args);
                 }
             }
-            (Operand::Reg(_), Some(Operand::Label(label))) => self.table(label),
-            _ => return,
-        };
-        for interface in interfaces {
-            let legal = self.list(&interface, List::Results, returns)
-                && self.list(&interface, List::Parameters, args);
-            if !legal {
-                return;
+            (Operand::Reg(_), Some(Operand::Label(label))) => {
+                let interfaces = tables.interfaces(module, self.body, label).iter();
+                for interface in interfaces {
+                    if !self.lists(interface, returns, args) {
+                        return;
+                    }
+                }
             }
+            _ => {}
         }
     }
 
-    fn function(&self, id: FuncId) -> Option<Interface> {
-        let function = self.context.module.functions().get(id)?;
-        (function.kind == FunctionKind::Func && !function.raw_header).then_some(function.interface)
-    }
-
-    /// The prototype, or the interfaces of all targets.
-    fn table(&self, label: LabelId) -> Vec<Interface> {
-        let Some(label) = self.body.labels().get(label) else {
-            return Vec::new();
-        };
-        let next = self.body.after(label.stmt);
-        match next.and_then(|s| self.body.statement(s)) {
-            Some(Statement::Prototype(id)) => {
-                let prototype = self.body.prototypes().get(id);
-                prototype.map(|p| p.interface).into_iter().collect()
-            }
-            Some(Statement::Directive(id)) => {
-                let stmt = self.body.directives().get(id);
-                let Some(stmt) = stmt.filter(|s| s.directive == Directive::Calltargets) else {
-                    return Vec::new();
-                };
-                let function = |o: &Operand| match o {
-                    Operand::Symbol(id) => match self.context.module.symbols().get(*id)?.kind {
-                        SymbolKind::Function(f) => self.function(f),
-                        _ => None,
-                    },
-                    _ => None,
-                };
-                let targets = self.body.pool().slice(stmt.args).iter();
-                targets.filter_map(function).collect()
-            }
-            _ => Vec::new(),
-        }
+    /// Checks results and arguments; false where something was reported.
+    fn lists(
+        &mut self,
+        interface: &Interface,
+        returns: Option<(usize, Operand)>,
+        args: Option<(usize, Operand)>,
+    ) -> bool {
+        self.list(interface, List::Results, returns) && self.list(interface, List::Parameters, args)
     }
 
     fn report(&mut self, part: Part, problem: CallProblem) {

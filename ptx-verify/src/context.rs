@@ -12,8 +12,8 @@ use ptx_isa::PtxVersion;
 use smallvec::SmallVec;
 
 use crate::finding::Finding;
-use crate::header;
 use crate::location::Location;
+use crate::module_directives::independent_textures;
 use crate::problem::Problem;
 use crate::problem::feature::Feature;
 use crate::render::Renderer;
@@ -51,7 +51,7 @@ impl<'m> Context<'m> {
 
     /// Whether `.target` has `texmode_independent`.
     pub(crate) fn independent_textures(&self) -> bool {
-        let determine = || header::independent_textures(self.module);
+        let determine = || independent_textures(self.module);
         *self.independent_textures.get_or_init(determine)
     }
 

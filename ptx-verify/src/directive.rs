@@ -5,7 +5,7 @@ use ptx_isa::Directive;
 use smallvec::SmallVec;
 
 use crate::context::{Context, integer};
-use crate::interface::Ends;
+use crate::header_ends::Ends;
 use crate::location::Location;
 use crate::pragma;
 use crate::problem::feature::Feature;

@@ -1,25 +1,14 @@
 //! The header: whether the version has the target, and which options it may have. Manual 11.1.
 
-use ptx_ir::{DirectiveStmt, Item, ItemId, Module, Operand, Span};
+use ptx_ir::{DirectiveStmt, Operand, Span};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 
 use crate::context::Context;
 use crate::directive::available;
 use crate::location::Location;
+use crate::module_directives::each;
 use crate::problem::feature::Feature;
 use crate::problem::header::HeaderProblem;
-
-/// Every directive of a kind at module level.
-fn each(module: &Module, directive: Directive) -> impl Iterator<Item = (Span, DirectiveStmt)> {
-    let find = move |(id, item): (ItemId, Item)| match item {
-        Item::Directive(at) => {
-            let stmt = *module.directives().get(at)?;
-            (stmt.directive == directive).then_some((module.span(id), stmt))
-        }
-        _ => None,
-    };
-    module.items().filter_map(find)
-}
 
 /// Checks `.target` and `.address_size`.
 pub(crate) fn check(context: &mut Context<'_>) {
@@ -31,19 +20,6 @@ pub(crate) fn check(context: &mut Context<'_>) {
         let at = Location::exact(span);
         available(context, Directive::AddressSize, at);
     }
-}
-
-/// Whether each texture is read with a separate sampler.
-pub(crate) fn independent_textures(module: &Module) -> bool {
-    let independent = |operand: &Operand| match operand {
-        Operand::Name(id) => {
-            let option = TargetOption::from_text(module.name_bytes(*id));
-            option == Some(TargetOption::TexmodeIndependent)
-        }
-        _ => false,
-    };
-    let mut targets = each(module, Directive::Target);
-    targets.any(|(_, stmt)| module.pool().slice(stmt.args).iter().any(independent))
 }
 
 fn target(context: &mut Context<'_>, span: Span, stmt: DirectiveStmt, version: Option<PtxVersion>) {

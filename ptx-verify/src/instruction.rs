@@ -9,6 +9,7 @@ use ptx_isa::{
 };
 
 use crate::call::Call;
+use crate::call_tables::CallTables;
 use crate::context::Context;
 use crate::inst_part::{self, modifiers};
 use crate::location::{Location, Part};
@@ -62,6 +63,7 @@ pub(crate) struct Instructions {
     traits: Vec<Traits>,
     queries: Queries<Verdict>,
     pub(crate) parameters: Parameters,
+    tables: CallTables,
 }
 
 impl Instructions {
@@ -71,6 +73,7 @@ impl Instructions {
             traits: sigs.map(|id| Traits::of(module, id)).collect(),
             queries: Queries::new(module),
             parameters: Parameters::default(),
+            tables: CallTables::default(),
         }
     }
 
@@ -126,6 +129,7 @@ impl Instructions {
     pub(crate) fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
         self.queries.enter(module, function, body);
         self.parameters.fill(module, function, body);
+        self.tables.clear();
     }
 
     /// Checks one instruction of the body that was entered.
@@ -153,7 +157,7 @@ impl Instructions {
         let traits = self.traits.get(index).copied().unwrap_or_default();
         if traits.calls {
             let names = self.queries.names();
-            Call::new(context, body, names, stmt).check(operands);
+            Call::new(context, body, names, stmt).check(operands, &mut self.tables);
         } else {
             self.parameters
                 .check(context, body, stmt, inst, operands, traits.effects);
@@ -264,8 +268,7 @@ fn deprecated(query: &InstQuery<'_>, deprecation: Deprecation) -> Found {
     (part, InstProblemKind::Deprecated(modifier, deprecation))
 }
 
-/// What is wrong with an instruction whose modifiers a form takes: every operand that is, or else the first of the other
-/// violations.
+/// The violations of an instruction whose modifiers match a form: all of operands, or else the first of the others.
 fn violations(query: &InstQuery<'_>, selected: &FormMatch<'_>) -> Vec<Found> {
     let all = selected.problems.as_slice();
     // Where no row of a table matches, operands have no types and lengths.

@@ -1,44 +1,14 @@
 //! The header of a function: linkage, attributes, parameters, directives. Manual 7.1, 11.2, 11.4, 11.6.
 
-use ptx_ir::{Attribute, FuncId, Function, FunctionKind, Linkage, Module, Span};
+use ptx_ir::{Attribute, FuncId, Function, FunctionKind, Linkage, Span};
 use ptx_isa::Directive;
 
 use crate::context::Context;
+use crate::header_ends::Ends;
 use crate::location::Location;
 use crate::problem::feature::Feature;
 use crate::problem::interface::{InterfaceProblem, MOST_PARAMETER_BYTES, Owner};
 use crate::{directive, param_layout, parameter};
-
-/// The ends of a function's header.
-pub(crate) struct Ends {
-    pub(crate) header: Span,
-    /// The `{` of the body, or the last character of a declaration.
-    pub(crate) open: Span,
-    /// The `}` of the body, or the last character of a declaration.
-    pub(crate) close: Span,
-    /// Whether there is a body.
-    pub(crate) defined: bool,
-}
-
-impl Ends {
-    pub(crate) fn new(module: &Module, id: FuncId, whole: Span) -> Self {
-        let last = |end: u32| Span::new(end.saturating_sub(1), end);
-        match module.body(id) {
-            Some(body) => Self {
-                header: Span::new(whole.start, body.base().max(whole.start)),
-                open: Span::new(body.base(), body.base() + 1),
-                close: last(body.base() + body.end()),
-                defined: true,
-            },
-            None => Self {
-                header: whole,
-                open: last(whole.end),
-                close: last(whole.end),
-                defined: false,
-            },
-        }
-    }
-}
 
 /// Checks the header of one function.
 pub(crate) fn check(context: &mut Context<'_>, id: FuncId, function: &Function, whole: Span) {

@@ -27,12 +27,14 @@ mod alignment;
 mod availability;
 mod body;
 mod call;
+mod call_tables;
 mod codegen_limits;
 mod context;
 mod debug;
 mod directive;
 mod finding;
 mod header;
+mod header_ends;
 mod incremental;
 mod initializer;
 mod inst_part;
@@ -41,6 +43,7 @@ mod interface;
 mod locate;
 mod location;
 mod memory;
+mod module_directives;
 mod module_rules;
 mod options;
 mod param_access;
@@ -72,15 +75,15 @@ pub use unused::unused;
 use alloc::vec::Vec;
 use ptx_ir::{Diagnostic, Module};
 
-/// What is wrong with the items of a module, without the statements of its functions: [`StatementChecker`] checks those one
+/// Reports the errors in the items of a module, without the statements of its functions: [`StatementChecker`] checks those one
 /// by one. In the order of the source.
 #[must_use]
 pub fn verify_items(module: &Module) -> Vec<Diagnostic> {
     incremental::of_items(module)
 }
 
-/// Everything that is wrong with a module beyond its syntax and its names, in the order of the source. Statements that the
-/// parser reported are skipped. Linear in the module.
+/// Reports all errors in a module beyond its syntax and its names, in the order of the source. Statements that the parser
+/// reported are skipped. Linear in the module.
 #[must_use]
 pub fn verify(module: &Module, options: &Options) -> Vec<Diagnostic> {
     Checked::new(module, *options).into_diagnostics()

@@ -99,6 +99,11 @@ fn constant(
     }
 }
 
+/// How many names may be visited to sum up the shared variables of all kernels, and how many more for each name that a
+/// body uses: kernels that share large call graphs need a quadratic number.
+const VISITS: usize = 1 << 20;
+const VISITS_PER_NAME: usize = 16;
+
 /// The shared variables that a kernel and the functions it calls use, and all that are declared in these.
 pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
     let module = context.module;
@@ -107,23 +112,29 @@ pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNam
         body.map_or(0, |b| total(b.declarations(), b.pool(), StateSpace::Shared))
     };
     let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
-    let of_bodies = uses.keys().map(|id| own(*id));
-    if of_bodies.fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
+    let of_bodies: BTreeMap<FuncId, i64> = uses.keys().map(|id| (*id, own(*id))).collect();
+    let all = of_bodies.values().copied();
+    if all.fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
         return;
     }
-    let definitions: BTreeMap<SymbolId, FuncId> = module
-        .definitions()
-        .filter_map(|(id, function, _)| Some((function.symbol?, id)))
-        .collect();
-    let sizes = shared_sizes(module);
+    let definitions = module.definitions();
+    let definitions = definitions.filter_map(|(id, function, _)| Some((function.symbol?, id)));
+    let mut graph = SharedUses {
+        uses,
+        definitions: definitions.collect(),
+        of_bodies,
+        of_symbols: shared_sizes(module),
+        visits: VISITS + VISITS_PER_NAME * uses.values().map(BTreeSet::len).sum::<usize>(),
+    };
     for (id, function, _) in module.definitions() {
         if function.kind != FunctionKind::Entry {
             continue;
         }
-        let (symbols, functions) = reached(&definitions, uses, id);
-        let of_functions = functions.iter().map(|id| own(*id));
-        let of_symbols = symbols.iter().filter_map(|s| sizes.get(s).copied());
-        let bytes = of_functions.chain(of_symbols).fold(0, i64::saturating_add);
+        let Some(bytes) = graph.bytes(id) else {
+            let problem = ResourceProblem::SharedBytesUnknown(function.name);
+            context.report(names.get(id), problem);
+            return;
+        };
         if bytes > MOST_SHARED_BYTES {
             let problem = ResourceProblem::SharedBytes(function.name, bytes);
             context.report(names.get(id), problem);
@@ -145,22 +156,38 @@ fn shared_sizes(module: &Module) -> BTreeMap<SymbolId, i64> {
     sizes
 }
 
-/// All names that a kernel and the functions it reaches use, and these functions.
-fn reached(
-    definitions: &BTreeMap<SymbolId, FuncId>,
-    uses: &Uses,
-    kernel: FuncId,
-) -> (BTreeSet<SymbolId>, BTreeSet<FuncId>) {
-    let (mut symbols, mut functions) = (BTreeSet::new(), BTreeSet::from([kernel]));
-    let mut open = alloc::vec![kernel];
-    while let Some(next) = open.pop() {
-        for &symbol in uses.get(&next).into_iter().flatten() {
-            if !symbols.insert(symbol) {
-                continue;
+/// The shared variables of functions, and which functions they use.
+struct SharedUses<'a> {
+    uses: &'a Uses,
+    definitions: BTreeMap<SymbolId, FuncId>,
+    /// The bytes that each body declares, and those of each variable at module level.
+    of_bodies: BTreeMap<FuncId, i64>,
+    of_symbols: BTreeMap<SymbolId, i64>,
+    /// How many names may still be visited.
+    visits: usize,
+}
+
+impl SharedUses<'_> {
+    /// The bytes that a kernel and all functions that it reaches declare and use; `None` if that takes too many visits.
+    fn bytes(&mut self, kernel: FuncId) -> Option<i64> {
+        let (mut symbols, mut functions) = (BTreeSet::new(), BTreeSet::from([kernel]));
+        let mut open = alloc::vec![kernel];
+        let mut bytes = 0i64;
+        while let Some(next) = open.pop() {
+            let used = self.uses.get(&next);
+            self.visits = self.visits.checked_sub(1 + used.map_or(0, BTreeSet::len))?;
+            let own = self.of_bodies.get(&next).copied().unwrap_or(0);
+            bytes = bytes.saturating_add(own);
+            for &symbol in used.into_iter().flatten() {
+                if !symbols.insert(symbol) {
+                    continue;
+                }
+                let size = self.of_symbols.get(&symbol).copied().unwrap_or(0);
+                bytes = bytes.saturating_add(size);
+                let called = self.definitions.get(&symbol).copied();
+                open.extend(called.filter(|id| functions.insert(*id)));
             }
-            let called = definitions.get(&symbol).copied();
-            open.extend(called.filter(|id| functions.insert(*id)));
         }
+        Some(bytes)
     }
-    (symbols, functions)
 }

@@ -15,7 +15,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// A version and a target in place of those of the header, where given.
+    /// A version and a target that replace those of the header, where given.
     #[must_use]
     pub const fn new(version: Option<PtxVersion>, target: Option<Target>) -> Self {
         Self { version, target }

@@ -100,7 +100,7 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
     context.problems() == before
 }
 
-/// What is wrong with name, space and dimensions.
+/// The problem of name, space or dimensions, if there is one.
 fn wrong_declaration(
     context: &Context<'_>,
     param: &Param,

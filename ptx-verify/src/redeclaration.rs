@@ -7,7 +7,7 @@ use ptx_isa::{Directive, StateSpace};
 use crate::alias::Aliases;
 use crate::context::{Context, integer};
 use crate::directive::available;
-use crate::interface::Ends;
+use crate::header_ends::Ends;
 use crate::location::Location;
 use crate::problem::redeclaration::RedeclarationProblem;
 use crate::prototype;

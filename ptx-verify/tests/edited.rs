@@ -153,8 +153,8 @@ proptest! {
             let _ = edit(&mut module, function, step, nth);
             let changed = module.changed_since(revision);
             checked.update(&module, Changes::from(&changed));
-            let anew = verify(&module, &Options::default());
-            prop_assert_eq!(sorted(checked.diagnostics()), sorted(anew.iter()), "{:?}", step);
+            let fresh = verify(&module, &Options::default());
+            prop_assert_eq!(sorted(checked.diagnostics()), sorted(fresh.iter()), "{:?}", step);
         }
         let read = ptx_parse::parse(&ptx_print::verbatim(&module));
         prop_assert!(!read.has_errors());

@@ -20,7 +20,7 @@ mod header_and_tables {
     }
 
     #[test]
-    fn a_kernel_may_stand_among_call_targets() {
+    fn kernels_are_allowed_as_call_targets() {
         let text = ".version 8.5\n.target sm_90\n.address_size 64\n.visible .entry o() { ret; }\n.func f() { ret; }\n\
             .visible .entry k()\n{\n.reg .b64 d;\nlist: .calltargets o, f;\nmov.b64 d, f;\ncall d, list;\nret;\n}\n";
         assert_eq!(found(text), []);

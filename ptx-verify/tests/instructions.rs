@@ -116,7 +116,7 @@ fn fragments_of_matrices() {
 }
 
 #[test]
-fn handles_are_no_addresses_where_they_are_copied() {
+fn copied_handles_are_not_addresses() {
     let copy =
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [d0], [t], r0, [d1]";
     judge(

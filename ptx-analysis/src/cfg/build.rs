@@ -66,9 +66,11 @@ struct Builder<'a> {
     names: Names<'a>,
 }
 
-#[derive(Copy, Clone, Default)]
+#[derive(Copy, Clone)]
 struct Uses {
     count: usize,
+    /// Whether all of its entries are labels.
+    recognized: bool,
     dispatch: Option<BlockId>,
 }
 
@@ -188,9 +190,14 @@ impl<'a> Builder<'a> {
     fn count_targets(&mut self, facts: &Facts<'_>) {
         match facts.targets() {
             Targets::List(list) => {
-                self.tables.entry(list.label).or_default().count += 1;
                 let recognized = |o: &Operand| matches!(o, Operand::Label(_) | Operand::Range(_));
-                self.unknowns += usize::from(!list.operands.iter().all(recognized));
+                let uses = self.tables.entry(list.label).or_insert_with(|| Uses {
+                    count: 0,
+                    recognized: list.operands.iter().all(recognized),
+                    dispatch: None,
+                });
+                uses.count += 1;
+                self.unknowns += usize::from(!uses.recognized);
             }
             Targets::Unknown => self.unknowns += 1,
             _ => {}
@@ -244,15 +251,13 @@ impl<'a> Builder<'a> {
                     _ => self.unknown_from(from, taken),
                 },
                 Targets::List(list) => {
-                    let uses = self.tables.get(&list.label).copied().unwrap_or_default();
-                    if uses.count > 1 && self.dispatch_tables {
-                        let dispatch = uses
-                            .dispatch
-                            .unwrap_or_else(|| self.dispatch_block(Some(list.label)));
-                        self.tables.entry(list.label).or_default().dispatch = Some(dispatch);
-                        self.edge(from, dispatch, EdgeKind::Table(0), taken);
-                    } else {
-                        self.table_from(from, list.label, taken);
+                    let shared = self.tables.get(&list.label).copied();
+                    match shared.filter(|uses| uses.count > 1 && self.dispatch_tables) {
+                        Some(uses) => {
+                            let dispatch = self.table_dispatch(list.label, uses);
+                            self.edge(from, dispatch, EdgeKind::Table(0), taken);
+                        }
+                        None => self.table_from(from, list.label, taken),
                     }
                 }
                 _ => self.unknown_from(from, taken),
@@ -289,6 +294,16 @@ impl<'a> Builder<'a> {
         } else {
             self.returns(from);
         }
+    }
+
+    /// The dispatch block of a table.
+    fn table_dispatch(&mut self, table: LabelId, mut uses: Uses) -> BlockId {
+        let dispatch = uses
+            .dispatch
+            .unwrap_or_else(|| self.dispatch_block(Some(table)));
+        uses.dispatch = Some(dispatch);
+        self.tables.insert(table, uses);
+        dispatch
     }
 
     fn dispatch_block(&mut self, table: Option<LabelId>) -> BlockId {

@@ -28,22 +28,7 @@ pub(super) fn evaluate(opcode: Opcode, words: &Words, operands: &[u128]) -> Opti
             return extend(opcode, mode, ty, operands);
         }
         (Opcode::Prmt, [mode, None]) => return permute(mode, operands),
-        (Opcode::Bfind, [mode, None]) => {
-            let a = value(0)?;
-            // A negative number is sought through its complement.
-            let sought = if sign && signed(a, bits) < 0 {
-                !a & all
-            } else {
-                a
-            };
-            let found = sought.checked_ilog2();
-            let result = match mode {
-                None => found,
-                Some(Modifier::Shiftamt) => found.map(|at| u32::from(bits) - 1 - at),
-                _ => return None,
-            };
-            return Folded::new(result.unwrap_or(u32::MAX).into(), ScalarType::U32);
-        }
+        (Opcode::Bfind, [mode, None]) => return find_leading(mode, ty, value(0)?),
         (_, [None, None]) => {}
         _ => return None,
     }
@@ -84,6 +69,22 @@ pub(super) fn evaluate(opcode: Opcode, words: &Words, operands: &[u128]) -> Opti
         _ => return None,
     };
     Folded::new(result, ty)
+}
+
+/// The position of the highest bit that differs from the sign, or its distance from the top.
+fn find_leading(mode: Option<Modifier>, ty: ScalarType, value: u128) -> Option<Folded> {
+    let bits = ty.bits();
+    let negative = ty.kind() == TypeKind::Signed && signed(value, bits) < 0;
+    let found = match negative {
+        true => (!value & mask(bits)).checked_ilog2(),
+        false => value.checked_ilog2(),
+    };
+    let result = match mode {
+        None => found,
+        Some(Modifier::Shiftamt) => found.map(|at| u32::from(bits) - 1 - at),
+        _ => return None,
+    };
+    Folded::new(result.unwrap_or(u32::MAX).into(), ScalarType::U32)
 }
 
 fn lop3(words: &Words, ty: ScalarType, operands: &[u128]) -> Option<Folded> {

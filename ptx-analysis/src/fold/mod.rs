@@ -69,13 +69,7 @@ impl Folded {
 /// The result of `operation`, if its form is known and the PTX ISA manual defines the result to the bit. Constant time.
 #[must_use]
 pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
-    let Operation {
-        opcode,
-        modifiers,
-        operands,
-        carry,
-        video,
-    } = *operation;
+    let (opcode, modifiers) = (operation.opcode, operation.modifiers);
     let instruction = find_instruction(opcode, modifiers)?;
     let free = modifiers.get(instruction.words().len()..)?;
     // Only forms with these modifiers: invalid instructions are not folded.
@@ -83,22 +77,32 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         .forms()
         .iter()
         .find(|form| form.match_modifiers(free).is_some())?;
-    if video != Video::default() && !instruction.section().starts_with("9.7.18.") {
+    if operation.video != Video::default() && !instruction.section().starts_with("9.7.18.") {
         return None;
     }
-    let words = Words::read(modifiers)?;
+    evaluate(operation, &Words::read(modifiers)?)
+}
+
+/// The one place that says which evaluator an instruction has.
+fn evaluate(operation: &Operation<'_>, words: &Words) -> Option<Folded> {
+    let Operation {
+        opcode,
+        modifiers,
+        operands,
+        carry,
+        video,
+    } = *operation;
     let float = words.types().any(|ty| element(ty).is_float());
-    // The one place that says which evaluator an instruction has.
     match opcode {
-        Opcode::Mov => convert::mov(&words, operands),
-        Opcode::Cvt => convert::cvt(&words, operands),
-        Opcode::Set | Opcode::Setp => compare::compare(opcode, &words, operands),
-        Opcode::Selp | Opcode::Slct => compare::select(opcode, &words, operands),
+        Opcode::Mov => convert::mov(words, operands),
+        Opcode::Cvt => convert::cvt(words, operands),
+        Opcode::Set | Opcode::Setp => compare::compare(opcode, words, operands),
+        Opcode::Selp | Opcode::Slct => compare::select(opcode, words, operands),
         Opcode::Addc | Opcode::Subc | Opcode::Madc => {
-            integer::carried(opcode, &words, operands, carry)
+            integer::carried(opcode, words, operands, carry)
         }
         Opcode::Add | Opcode::Sub | Opcode::Mad if words.has(modifiers::CC) => {
-            integer::carried(opcode, &words, operands, None)
+            integer::carried(opcode, words, operands, None)
         }
         Opcode::Add
         | Opcode::Sub
@@ -116,7 +120,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         | Opcode::Testp
             if float =>
         {
-            float::arithmetic(opcode, &words, operands)
+            float::arithmetic(opcode, words, operands)
         }
         Opcode::Add
         | Opcode::Sub
@@ -130,8 +134,8 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         | Opcode::Abs
         | Opcode::Neg
         | Opcode::Min
-        | Opcode::Max => integer::arithmetic(opcode, &words, operands),
-        Opcode::Dp4a | Opcode::Dp2a => integer::dot(opcode, &words, operands),
+        | Opcode::Max => integer::arithmetic(opcode, words, operands),
+        Opcode::Dp4a | Opcode::Dp2a => integer::dot(opcode, words, operands),
         Opcode::Popc
         | Opcode::Clz
         | Opcode::Brev
@@ -150,7 +154,7 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         | Opcode::Or
         | Opcode::Xor
         | Opcode::Not
-        | Opcode::Cnot => bits::evaluate(opcode, &words, operands),
+        | Opcode::Cnot => bits::evaluate(opcode, words, operands),
         Opcode::Vadd
         | Opcode::Vsub
         | Opcode::Vabsdiff

@@ -96,14 +96,14 @@ fn graph<'a>(file: &'a str, module: &'a Module) -> Graph<'a> {
     for (id, function) in module.functions().iter() {
         let mut of_function = Vec::new();
         let mut indirect = false;
-        for call in calls.calls_of(id) {
-            match call.to {
+        if function.body.is_none() && !known.insert(name(id)) {
+            continue;
+        }
+        for target in calls.targets(id) {
+            match target {
                 Target::Function(to) => of_function.push(name(to)),
                 _ => indirect = true,
             }
-        }
-        if function.body.is_none() && !known.insert(name(id)) {
-            continue;
         }
         of_function.sort_unstable();
         of_function.dedup();

@@ -1,4 +1,4 @@
-//! `ptxkit clean`: what a module does not need goes, what it says in a roundabout way is said plainly.
+//! `ptxkit clean`: removes what a module does not need and simplifies the rest.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use ptx_transform::clean::{Options, Pass};
 
 use super::rewrite::{self, Read};
 use crate::input::Files;
-use crate::output::{Out, Status};
+use crate::output::{self, Out, Status};
 use crate::render::clean;
 
 /// Simplify files: eliminate dead and unreachable code, fold constants, propagate copies, infer address spaces
@@ -79,6 +79,16 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
 
 fn one(out: &mut Out, mut read: Read, options: &Options, explain: bool) -> Result<Status> {
     let report = ptx_transform::clean::clean(&mut read.module, options);
+    for skipped in &report.skipped {
+        let function = read.module.functions().get(skipped.function);
+        let name = function.map_or("", |f| read.module.name(f.name));
+        output::note(format_args!(
+            "ptxkit: warning: {}: `{}` is left unchanged: {}",
+            read.source.name,
+            clean(name),
+            skipped.reason
+        ));
+    }
     if !explain {
         out.write_all(&ptx_print::verbatim(&read.module))?;
         return Ok(Status::Ok);

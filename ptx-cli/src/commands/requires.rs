@@ -1,5 +1,6 @@
 //! `ptxkit requires`: the targets and versions that a file requires, and why.
 
+use std::collections::HashMap;
 use std::io::Write;
 
 use anyhow::Result;
@@ -128,8 +129,16 @@ struct Blocked<'m> {
     reasons: Vec<Cause<'m>>,
 }
 
-fn minimal(availability: &Availability) -> Vec<Pair> {
-    availability.minimal().into_iter().map(Pair::new).collect()
+/// The lowest targets of each availability; many functions have the same one.
+#[derive(Default)]
+struct Minimal<'m>(HashMap<&'m Availability, Vec<(Target, PtxVersion)>>);
+
+impl<'m> Minimal<'m> {
+    fn of(&mut self, availability: &'m Availability) -> Vec<Pair> {
+        let known = self.0.entry(availability);
+        let pairs = known.or_insert_with(|| availability.minimal());
+        pairs.iter().copied().map(Pair::new).collect()
+    }
 }
 
 impl<'m> Report<'m> {
@@ -140,16 +149,23 @@ impl<'m> Report<'m> {
         target: Option<Target>,
     ) -> Self {
         let lines = LineIndex::new(module.source());
-        let cause = |r: &'m Reason| {
+        let mut minimal = Minimal::default();
+        let mut cause = |r: &'m Reason| {
             let place = lines.position(r.span().start);
             Cause {
                 what: r.what(),
                 line: place.line,
                 column: place.column,
                 count: r.count(),
-                minimal: minimal(r.availability()),
+                minimal: minimal.of(r.availability()),
             }
         };
+        let reasons = needs.reasons().iter().map(&mut cause).collect();
+        let blocked = target.map(|target| Blocked {
+            target: target.text(),
+            ptx: needs.module().lowest(target).map(|v| v.to_string()),
+            reasons: needs.forcing(target).map(&mut cause).collect(),
+        });
         let function = |(id, availability): &'m (ptx_ir::FuncId, Availability)| {
             let function = &module.functions()[*id];
             Function {
@@ -158,21 +174,17 @@ impl<'m> Report<'m> {
                     FunctionKind::Entry => "entry",
                     FunctionKind::Func => "func",
                 },
-                minimal: minimal(availability),
+                minimal: minimal.of(availability),
             }
         };
-        let blocked = target.map(|target| Blocked {
-            target: target.text(),
-            ptx: needs.module().lowest(target).map(|v| v.to_string()),
-            reasons: needs.forcing(target).map(cause).collect(),
-        });
+        let functions = needs.functions().iter().map(function).collect();
         Self {
             schema: SCHEMA,
             file,
-            minimal: minimal(needs.module()),
+            minimal: minimal.of(needs.module()),
             pairs: needs.module().pairs().map(Pair::new).collect(),
-            functions: needs.functions().iter().map(function).collect(),
-            reasons: needs.reasons().iter().map(cause).collect(),
+            functions,
+            reasons,
             blocked,
         }
     }

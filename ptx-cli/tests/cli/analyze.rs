@@ -69,7 +69,7 @@ fn graphs_in_all_formats() {
         let again = ptx(&["cfg", "--format", format, "--function", "k", &file]);
         assert_eq!(run.out, again.out, "same input, same bytes");
     }
-    assert_eq!(ptx(&["cfg", "--function", "nobody", &file]).status, 2);
+    assert_eq!(ptx(&["cfg", "--function", "missing", &file]).status, 2);
     assert_eq!(ptx(&["cfg", "--format", "svg", &file]).status, 2);
     let run = ptx(&["callgraph", "--format", "json", &file]);
     let node = &objects(&run.out)[0]["functions"][0];

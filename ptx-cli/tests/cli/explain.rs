@@ -17,7 +17,7 @@ fn codes_are_explained() {
     assert_eq!(run.status, 2);
 }
 
-/// What is said of some instructions is what the files under `expect/explain` say; `PTX_BLESS=1` rewrites them.
+/// The explanations of some instructions are those of the files under `expect/explain`; `PTX_BLESS=1` rewrites them.
 #[test]
 fn instructions_are_explained() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/expect/explain");

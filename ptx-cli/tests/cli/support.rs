@@ -17,7 +17,7 @@ pub(crate) const GOOD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n\n
 /// A module with one mistake, in line 6.
 pub(crate) const BAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n    bogus.u32 1;\n    ret;\n}\n";
 
-/// A folder of its own for a test, empty at first.
+/// A separate folder for a test, empty at first.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {

@@ -36,7 +36,7 @@ pub enum Flow {
 pub struct TargetList<'a> {
     /// The label of the table.
     pub label: LabelId,
-    /// As written: labels, names that nothing sets, ranges of labels.
+    /// As written: labels or functions, undefined names, ranges of labels.
     pub operands: &'a [Operand],
 }
 
@@ -59,7 +59,7 @@ pub enum Callees<'a> {
     /// This one.
     Function(SymbolId),
     /// One of a list of functions, through its address.
-    List(&'a [Operand]),
+    List(TargetList<'a>),
     /// Any function of a prototype, through its address.
     Prototype(PrototypeId),
     /// Any function.
@@ -134,7 +134,8 @@ impl<'a> Facts<'a> {
             Some(Statement::Prototype(id)) => Callees::Prototype(id),
             Some(Statement::Directive(id)) => match self.body.directives.get(id) {
                 Some(list) if list.directive == Directive::Calltargets => {
-                    Callees::List(self.body.pool.slice(list.args))
+                    let operands = self.body.pool.slice(list.args);
+                    Callees::List(TargetList { label, operands })
                 }
                 _ => Callees::Unknown,
             },
@@ -150,7 +151,7 @@ impl<'a> Facts<'a> {
             Some(Callees::List(list)) => {
                 let noreturn =
                     |o: &Operand| matches!(o, Operand::Symbol(s) if self.is_noreturn(*s));
-                !list.is_empty() && list.iter().all(noreturn)
+                !list.operands.is_empty() && list.operands.iter().all(noreturn)
             }
             Some(Callees::Prototype(id)) => {
                 let prototype = self.body.prototypes.get(id);

@@ -144,9 +144,9 @@ impl<'s> Lexer<'s> {
     fn scan_token(&self) -> (usize, TokenKind) {
         let (src, pos) = (self.src, self.pos);
         let b = peek(src, pos);
-        if is(b, class::BLANK) {
+        if is(b, class::WHITESPACE) {
             let mut end = pos + 1;
-            while is(peek(src, end), class::BLANK) {
+            while is(peek(src, end), class::WHITESPACE) {
                 end += 1;
             }
             return (end, TokenKind::Whitespace);

@@ -11,7 +11,7 @@ pub mod class {
     pub const DIGIT: u8 = 4;
     /// Blank: space, tab, newline, carriage return, form feed, and the control-Z that once ended
     /// files; no vertical tab.
-    pub const BLANK: u8 = 8;
+    pub const WHITESPACE: u8 = 8;
     /// May stand in a word after a dot: letters, digits, underscore.
     pub const WORD: u8 = 16;
     /// Hexadecimal digit.
@@ -20,7 +20,7 @@ pub mod class {
 
 /// The classes of every byte.
 pub static CLASS: [u8; 256] = {
-    use class::{BLANK, DIGIT, HEX, IDENT, START, WORD};
+    use class::{DIGIT, HEX, IDENT, START, WHITESPACE, WORD};
     let mut t = [0u8; 256];
     let mut b = 0usize;
     while b < 256 {
@@ -32,7 +32,7 @@ pub static CLASS: [u8; 256] = {
             b'_' => IDENT | START | WORD,
             b'$' => IDENT | START,
             b'%' => START,
-            b' ' | b'\t' | b'\n' | b'\r' | 0x0c | 0x1a => BLANK,
+            b' ' | b'\t' | b'\n' | b'\r' | 0x0c | 0x1a => WHITESPACE,
             _ => 0,
         };
         b += 1;
@@ -182,7 +182,7 @@ pub fn at_line_start(src: &[u8], pos: usize) -> bool {
     before
         .iter()
         .rev()
-        .find(|&&b| b == b'\n' || !is(b, class::BLANK))
+        .find(|&&b| b == b'\n' || !is(b, class::WHITESPACE))
         .is_none_or(|&b| b == b'\n')
 }
 
@@ -206,7 +206,7 @@ pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
     digits > 0
         && rest[close + 1..]
             .iter()
-            .all(|&b| b.is_ascii_digit() || is(b, class::BLANK))
+            .all(|&b| b.is_ascii_digit() || is(b, class::WHITESPACE))
 }
 
 /// The end of the string whose `"` is at `pos`, and whether it is closed. Strings know no escape

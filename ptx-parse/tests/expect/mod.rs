@@ -1,7 +1,7 @@
-//! Expected diagnostics: read from a test file or from the file beside it, compared, written anew.
+//! Expected diagnostics: read from a test file or from the file beside it, compared, rewritten.
 //!
-//! In the source, behind the text they are about: `//~ error[PTX0102]: part of the message`. Several
-//! may stand on a line. `//~^` is about the line above, `//~^^` about the one above that, `//~v`
+//! In the source, after the text they are about: `//~ error[PTX0102]: part of the message`. Several
+//! are allowed on a line. `//~^` is about the line above, `//~^^` about the one above that, `//~v`
 //! about the line below.
 //!
 //! Beside the source, in `NAME.expected` for `NAME.ptx`, where comments would change what is tested:
@@ -170,14 +170,14 @@ fn comment(text: &str) -> Result<Comment, String> {
     })
 }
 
-/// Where the expectations of a line stand.
+/// The position of the expectations of a line.
 #[derive(Clone, PartialEq, Eq)]
 enum Side {
     Above(Vec<u8>),
     Below(Vec<u8>),
 }
 
-/// A source without its expectations, and where those stood that had a line of their own: the line
+/// A source without its expectations, and the position of those on separate lines: the line
 /// they are about (from 1), the side, and the indentation.
 pub(crate) struct Bare {
     pub(crate) source: Vec<u8>,
@@ -217,7 +217,7 @@ pub(crate) fn strip(source: &[u8]) -> Bare {
     }
 }
 
-/// The source with what was found written behind each line.
+/// The source with what was found written after each line.
 pub(crate) fn annotate(bare: &Bare, found: &[Finding]) -> Vec<u8> {
     let mut source = Vec::new();
     let mut rest = found;

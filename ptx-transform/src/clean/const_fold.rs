@@ -1,8 +1,8 @@
 //! Constant folding: an instruction that always computes the same value becomes a move of that value.
 //!
 //! Guards that are always true are removed, and instructions whose guard is always false. Other instructions read the constant
-//! instead of the register that holds it, if their form takes a constant. Results that the manual leaves undefined or
-//! approximate are not folded.
+//! instead of the register that holds it, if their form takes a constant. Results that the PTX ISA manual leaves
+//! undefined or approximate are not folded.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,8 +12,8 @@ use ptx_analysis::fold::is_copy;
 use ptx_ir::facts::{Facts, RegAccess};
 use ptx_ir::{InstId, Operand, StmtId};
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -21,7 +21,7 @@ pub(super) const DEFINITION: Definition = Definition {
     term: "constant folding",
     summary: "Replace computations and registers that always have the same value by that value",
     plan,
-    finish: no_finish,
+    finish: None,
 };
 
 pub(super) fn plan(view: &View<'_>) -> Vec<Step> {

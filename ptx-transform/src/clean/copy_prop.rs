@@ -14,8 +14,8 @@ use ptx_ir::facts::RegAccess;
 use ptx_ir::{Operand, RegId, StmtId};
 use ptx_isa::ScalarType;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -23,7 +23,7 @@ pub(super) const DEFINITION: Definition = Definition {
     term: "copy propagation",
     summary: "Read the source of a copy instead of its destination",
     plan,
-    finish: no_finish,
+    finish: None,
 };
 
 /// The registers of a copy.

@@ -13,8 +13,8 @@ use ptx_analysis::ssa::{Value, ValueId};
 use ptx_ir::facts::Facts;
 use ptx_ir::{EntityId, Statement, StmtId};
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -22,7 +22,7 @@ pub(super) const DEFINITION: Definition = Definition {
     term: "dead-code elimination",
     summary: "Remove instructions whose results are never read",
     plan,
-    finish: no_finish,
+    finish: None,
 };
 
 /// Whether an instruction can be removed if its results are not read.

@@ -2,7 +2,7 @@
 //!
 //! An access through a generic address that was converted from an address in a state space is an access to that space. It is
 //! rewritten to use the original address, if that is still available. A global address is the same number as the generic one
-//! (manual 9.7.9.20, 6.4.1: addresses outside of all windows map to global memory), so there the register stays, and the
+//! (PTX ISA manual 9.7.9.20, 6.4.1: addresses outside of all windows map to global memory), so there the register stays, and the
 //! address of a global variable is known to be global, too. Converting such a generic address back is a copy. Addresses
 //! that were computed with are left alone, since a sum may leave the state space.
 
@@ -15,8 +15,8 @@ use ptx_ir::{InstId, Operand, RegId, StmtId, SymbolKind};
 use ptx_isa::StateSpace;
 
 use super::copy_prop::Copies;
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::{Definition, no_finish};
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -24,7 +24,7 @@ pub(super) const DEFINITION: Definition = Definition {
     term: "address-space inference",
     summary: "Name the state space of accesses through generic addresses",
     plan,
-    finish: no_finish,
+    finish: None,
 };
 
 /// The longest chain of copies that an address is followed through.

@@ -33,6 +33,7 @@
 mod const_fold;
 mod copy_prop;
 mod dce;
+mod definition;
 mod function_view;
 mod infer_spaces;
 mod legality;
@@ -41,7 +42,7 @@ mod report;
 mod rewrite;
 mod unreachable;
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -50,7 +51,7 @@ use ptx_ir::facts::ModuleFacts;
 use ptx_ir::{FuncId, Module, StmtId};
 
 pub use passes::{Pass, UnknownPass};
-pub use report::{Change, Report};
+pub use report::{Change, Report, Skipped};
 
 use function_view::View;
 use legality::LegalityChecker;
@@ -85,14 +86,20 @@ impl Default for Options {
 }
 
 /// Cleans a module, one pass after the other, until nothing changes. Each round visits only the functions that the previous
-/// one changed, and costs about as much as analysing them.
+/// one changed, and costs about as much as analysing them. Functions whose [values](ptx_analysis::ssa::Ssa::new) exceed the
+/// limit are left unchanged and [reported](Report::skipped).
 pub fn clean(module: &mut Module, options: &Options) -> Report {
     let mut report = Report::default();
     let mut functions: BTreeSet<FuncId> = module.definitions().map(|(id, ..)| id).collect();
     while !functions.is_empty() && report.rounds < options.max_rounds {
         let mut changed = BTreeSet::new();
-        for &pass in &options.passes {
-            changed.extend(run(module, pass, &functions, &mut report));
+        let mut pending: BTreeMap<FuncId, &[Pass]> = BTreeMap::new();
+        pending.extend(functions.iter().map(|id| (*id, &options.passes[..])));
+        while !pending.is_empty() {
+            let planned = plan(module, &pending, &mut report);
+            pending = planned.iter().map(|p| (p.function, p.rest)).collect();
+            pending.retain(|_, rest| !rest.is_empty());
+            changed.extend(apply(module, planned, &mut report));
         }
         report.rounds += 1;
         functions = changed;
@@ -100,25 +107,64 @@ pub fn clean(module: &mut Module, options: &Options) -> Report {
     report
 }
 
-/// Runs a pass on some functions; returns those that it changed.
-fn run(
-    module: &mut Module,
+/// The changes of a pass to a function.
+struct Planned<'o> {
+    function: FuncId,
     pass: Pass,
-    functions: &BTreeSet<FuncId>,
+    steps: Vec<Step>,
+    /// The passes after it.
+    rest: &'o [Pass],
+}
+
+/// Plans the first of the passes of each function that changes it; those before it share its analyses.
+fn plan<'o>(
+    module: &Module,
+    pending: &BTreeMap<FuncId, &'o [Pass]>,
     report: &mut Report,
-) -> Vec<FuncId> {
-    let definition = pass.definition();
-    let facts = ModuleFacts::of(module, |id| functions.contains(&id));
-    let plan = |&id: &FuncId| {
-        let view = View::new(facts.function(id)?).ok()?;
-        Some((id, (definition.plan)(&view)))
-    };
-    let plans: Vec<(FuncId, Vec<Step>)> = functions.iter().filter_map(plan).collect();
+) -> Vec<Planned<'o>> {
+    let facts = ModuleFacts::of(module, |id| pending.contains_key(&id));
+    let mut planned = Vec::new();
+    for (&function, &passes) in pending {
+        let view = match facts.function(function).map(View::new) {
+            Some(Ok(view)) => view,
+            Some(Err(reason)) => {
+                report.skip(Skipped { function, reason });
+                continue;
+            }
+            None => continue,
+        };
+        let mut rest = passes;
+        while let Some((&pass, after)) = rest.split_first() {
+            rest = after;
+            let definition = pass.definition();
+            let steps = (definition.plan)(&view);
+            if !steps.is_empty() || definition.finish.is_some() {
+                planned.push(Planned {
+                    function,
+                    pass,
+                    steps,
+                    rest,
+                });
+                break;
+            }
+        }
+    }
+    planned
+}
+
+/// Makes planned changes; returns the functions that changed.
+fn apply(module: &mut Module, planned: Vec<Planned<'_>>, report: &mut Report) -> Vec<FuncId> {
     let mut checker = LegalityChecker::new(module);
     let mut changed = Vec::new();
-    for (id, steps) in plans {
+    for Planned {
+        function,
+        pass,
+        steps,
+        ..
+    } in planned
+    {
         let before = report.changes.len();
-        if let Ok(mut editor) = module.edit(id) {
+        if let Ok(mut editor) = module.edit(function) {
             if !steps.is_empty() {
                 checker.enter(&editor);
             }
@@ -128,17 +174,18 @@ fn run(
                     checker: &mut checker,
                 };
                 if rewriter.apply(&step) {
-                    report
-                        .changes
-                        .push(change(&editor, pass, step.stmt, step.why));
+                    let change = change(&editor, pass, step.stmt, step.why);
+                    report.changes.push(change);
                 }
             }
-            for (stmt, why) in (definition.finish)(&mut editor) {
+            let finish = pass.definition().finish.iter();
+            let removed: Vec<_> = finish.flat_map(|finish| finish(&mut editor)).collect();
+            for (stmt, why) in removed {
                 report.changes.push(change(&editor, pass, stmt, why.into()));
             }
         }
         if report.changes.len() > before {
-            changed.push(id);
+            changed.push(function);
         }
     }
     changed

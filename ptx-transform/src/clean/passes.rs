@@ -1,34 +1,12 @@
 //! The list of clean-ups.
 
-use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
-use ptx_edit::Editor;
-use ptx_ir::{Module, StmtId};
+use ptx_ir::Module;
 
-use super::function_view::View;
-use super::rewrite::Step;
+use super::definition::Definition;
 use super::{Options, Report, const_fold, copy_prop, dce, infer_spaces, unreachable};
-
-/// A clean-up: a constant in its file.
-pub(super) struct Definition {
-    /// A short name, which is also that of its option.
-    pub(super) name: &'static str,
-    /// What compiler engineers call it.
-    pub(super) term: &'static str,
-    /// What it does, in one sentence.
-    pub(super) summary: &'static str,
-    /// Finds the changes in a function.
-    pub(super) plan: fn(&View<'_>) -> Vec<Step>,
-    /// Removes what the changes made unused; returns the statements and the reasons.
-    pub(super) finish: fn(&mut Editor<'_>) -> Vec<(StmtId, &'static str)>,
-}
-
-/// For clean-ups whose plan is complete.
-pub(super) fn no_finish(_: &mut Editor<'_>) -> Vec<(StmtId, &'static str)> {
-    Vec::new()
-}
 
 /// One line for each clean-up, in the order in which one helps the next: variant and definition.
 macro_rules! passes {

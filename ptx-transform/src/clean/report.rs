@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use ptx_analysis::ssa::TooManyPhis;
 use ptx_ir::{FuncId, Span};
 
 use super::Pass;
@@ -27,8 +28,20 @@ pub struct Change {
 pub struct Report {
     /// Every change, in the order in which they were made.
     pub changes: Vec<Change>,
+    /// The functions that were left unchanged because they are too complex, in their order.
+    pub skipped: Vec<Skipped>,
     /// The number of rounds, including the last one, in which nothing changed.
     pub rounds: u32,
+}
+
+/// A function that was left unchanged because its analysis would cost too much.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// The function.
+    pub function: FuncId,
+    /// The limit that it exceeds.
+    pub reason: TooManyPhis,
 }
 
 impl Report {
@@ -36,6 +49,15 @@ impl Report {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
+    }
+
+    pub(super) fn skip(&mut self, skipped: Skipped) {
+        let at = self
+            .skipped
+            .binary_search_by_key(&skipped.function, |s| s.function);
+        if let Err(at) = at {
+            self.skipped.insert(at, skipped);
+        }
     }
 
     /// The number of changes of one clean-up.

@@ -10,8 +10,8 @@ use ptx_edit::Editor;
 use ptx_ir::{Statement, StmtId};
 use ptx_isa::Directive;
 
+use super::definition::Definition;
 use super::function_view::View;
-use super::passes::Definition;
 use super::rewrite::{Rewrite, Step};
 
 pub(super) const DEFINITION: Definition = Definition {
@@ -19,7 +19,7 @@ pub(super) const DEFINITION: Definition = Definition {
     term: "unreachable-code elimination",
     summary: "Remove instructions that control never reaches, and unreferenced labels",
     plan,
-    finish: remove_unused_labels,
+    finish: Some(remove_unused_labels),
 };
 
 fn remove_unused_labels(editor: &mut Editor<'_>) -> Vec<(StmtId, &'static str)> {

@@ -1,4 +1,4 @@
-//! What must go, what must stay, and what is said of it.
+//! What clean-ups remove, what they keep, and what they report.
 
 use ptx_transform::clean::{Options, Pass};
 
@@ -16,7 +16,7 @@ const HEAD: &str = "\
 .shared .align 16 .b32 sh[64]; .local .b32 lo[4];
 ";
 
-/// The body of a function behind a pass until nothing changes, its statements on one line.
+/// The body of a function after passes until nothing changes, its statements on one line.
 fn after(passes: &[Pass], body: &str) -> String {
     let text = format!("{HEAD}{body}\n}}\n");
     let parsed = ptx_parse::parse(text.as_bytes());
@@ -490,4 +490,34 @@ fn labels_of_debug_sections_stay() {
     let (now, _) = super::cleaned(text, &Options::default());
     let now = String::from_utf8(now).unwrap();
     assert!(now.contains("{\nL:\nret;\n}"), "{now}");
+}
+
+/// Nested loops whose headers need a phi for each of the variables: `n * n` phis.
+fn nest_of_loops(n: usize) -> String {
+    let all = |one: &dyn Fn(usize) -> String| (0..n).map(one).collect::<String>();
+    format!(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.entry k()\n{{\n.reg .b32 %v<{n}>; .reg .pred %p;\n{}setp.eq.s32 %p, %v0, 0;\n{}{}{}ret;\n}}\n",
+        all(&|i| format!("mov.u32 %v{i}, %tid.x;\n")),
+        all(&|i| format!("L{i}: add.s32 %v{i}, %v{i}, %v{};\n", (i * 7) % n)),
+        all(&|i| format!("@%p bra L{};\n", n - 1 - i)),
+        all(&|i| format!("st.shared.u32 [%v{i}], %v{};\n", (i + 3) % n)),
+    )
+}
+
+#[test]
+fn functions_with_too_many_phis_are_reported() {
+    let text = nest_of_loops(1000);
+    let mut module = ptx_parse::parse_str(&text).module;
+    let k = module.function("k").unwrap();
+    let report = ptx_transform::clean::clean(&mut module, &Options::default());
+    assert!(report.changes.is_empty());
+    let skipped: Vec<_> = report.skipped.iter().map(|s| s.function).collect();
+    assert_eq!(skipped, [k]);
+    let limit = report.skipped[0].reason.limit;
+    let why = format!("the function needs more than {limit} phis and arguments of phis");
+    assert_eq!(report.skipped[0].reason.to_string(), why);
+
+    let mut module = ptx_parse::parse_str(&nest_of_loops(10)).module;
+    let report = ptx_transform::clean::clean(&mut module, &Options::default());
+    assert!(report.skipped.is_empty());
 }

@@ -41,7 +41,7 @@ pub(crate) enum Feature {
     TargetOption(TargetOption),
 }
 
-/// A pragma that the manual describes.
+/// A pragma that the PTX ISA manual describes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Pragma {
     Nounroll,

@@ -11,7 +11,7 @@ use ptx_isa::{
 
 use super::{Text, Wording, counted};
 
-/// What is wrong with an instruction.
+/// A problem of an instruction.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct InstProblem {
     pub(crate) sig: SigId,
@@ -126,7 +126,7 @@ impl InstProblem {
                 .help(form.syntax())
             }
             InstProblemKind::Rule(form, rule) => {
-                // Whether the manual or ptxas makes the rule does not matter here.
+                // It does not matter here whether the rule comes from the PTX ISA manual or from ptxas.
                 let rule = Rule {
                     ptxas: false,
                     ..*rule

@@ -20,6 +20,8 @@ pub(crate) enum ResourceProblem {
     ExternVariable(NameId),
     ConstantBytes(NameId, i64),
     SharedBytes(NameId, i64),
+    /// It takes too long to sum up what this kernel and those after it use.
+    SharedBytesUnknown(NameId),
     SmallParameter(NameId, ScalarType),
     SmallAddresses,
     UnusedRegister(NameId),
@@ -68,6 +70,13 @@ impl ResourceProblem {
                 ),
             )
             .help("declare one `.extern .shared` array without a size, and give the size at the launch"),
+            Self::SharedBytesUnknown(id) => Text::warning(
+                Code::SharedMemory,
+                format!(
+                    "the `.shared` variables of `{}` and of the kernels after it were not added up: the kernels reach too many functions",
+                    name(id)
+                ),
+            ),
             Self::SmallParameter(id, ty) => {
                 let wide = if ty == ScalarType::Pred { ".b32" } else { ".b16" };
                 Text::warning(

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 
-use ptx_analysis::cfg::{Block, BlockId};
+use ptx_analysis::cfg::{Block, BlockId, Cfg};
 use ptx_analysis::function_analysis::FunctionAnalysis;
 use ptx_analysis::pressure::CLASSES;
 use ptx_ir::facts::{Facts, FunctionFacts, Mentions, ModuleFacts, RegUse};
@@ -82,6 +82,7 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
         Writer {
             module,
             limits,
+            dispatches: dispatches(analysis.cfg()),
             facts: function,
             body: function.body(),
             names: register_names::of(module, function.body(), analysis.variables()),
@@ -95,6 +96,16 @@ pub(crate) fn write(file: &str, module: &Module, insts: bool, out: &mut Vec<u8>)
     }
     out.extend_from_slice(b"]}\n");
     warnings
+}
+
+/// The dispatch blocks that control may enter from each dispatch block, that block first.
+fn dispatches(cfg: &Cfg) -> HashMap<BlockId, Vec<BlockId>> {
+    let is_dispatch = |id: BlockId| cfg.block(id).is_some_and(|b| b.is_dispatch);
+    let all = cfg.blocks().filter(|(_, b)| b.is_dispatch);
+    // Only that of all labels is entered from others.
+    let next = |id| cfg.successors(id).iter().copied().find(|&b| is_dispatch(b));
+    all.map(|(id, _)| (id, std::iter::once(id).chain(next(id)).collect()))
+        .collect()
 }
 
 fn comma(out: &mut Vec<u8>, first: &mut bool) {
@@ -133,6 +144,7 @@ struct Writer<'a> {
     names: Vec<Vec<u8>>,
     lines: &'a LineIndex,
     limits: Limits,
+    dispatches: HashMap<BlockId, Vec<BlockId>>,
     /// For each variable or block the last list that it was added to.
     seen: Vec<u32>,
     stamp: u32,
@@ -195,7 +207,7 @@ impl<'a> Writer<'a> {
         let (first, last) = self.block_lines(block);
         let _ = write!(self.out, ",\"first_line\":{first},\"last_line\":{last}");
         let dispatch = self.dispatch_after(id);
-        self.successors(id);
+        self.successors(id, &dispatch);
         let cfg = self.analysis.cfg();
         let mut through = dispatch.iter().filter_map(|&d| cfg.block(d));
         let exits = block.exits || through.any(|b| b.exits);
@@ -266,25 +278,21 @@ impl<'a> Writer<'a> {
 
     /// The dispatch blocks that control may go through after a block.
     fn dispatch_after(&self, id: BlockId) -> Vec<BlockId> {
-        let cfg = self.analysis.cfg();
+        let successors = self.analysis.cfg().successors(id).iter();
         let mut found: Vec<BlockId> = Vec::new();
-        let mut next = Some(id);
-        let mut done = 0;
-        while let Some(from) = next {
-            for &to in cfg.successors(from) {
-                if self.is_dispatch(to) && !found.contains(&to) {
-                    found.push(to);
+        for entered in successors.filter_map(|to| self.dispatches.get(to)) {
+            for dispatch in entered {
+                if !found.contains(dispatch) {
+                    found.push(*dispatch);
                 }
             }
-            next = found.get(done).copied();
-            done += 1;
         }
         found
     }
 
     /// The ids of the blocks that may follow, each once: those after dispatch blocks instead of these.
-    fn successors(&mut self, id: BlockId) {
-        if !self.limits.successors && !self.dispatch_after(id).is_empty() {
+    fn successors(&mut self, id: BlockId, dispatch: &[BlockId]) {
+        if !self.limits.successors && !dispatch.is_empty() {
             self.text(",\"succ\":null");
             return;
         }

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
         work,
         |out, (bytes, warnings)| {
             for warning in warnings {
-                output::note(format_args!("ptx: warning: {warning}"));
+                output::note(format_args!("ptxkit: warning: {warning}"));
             }
             out.write_all(&bytes)?;
             Ok(Status::Ok)

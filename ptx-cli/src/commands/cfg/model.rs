@@ -28,7 +28,7 @@ pub(crate) struct Block {
     pub(crate) text: Vec<String>,
     pub(crate) exits: bool,
     pub(crate) unknown: bool,
-    pub(crate) hub: bool,
+    pub(crate) dispatch: bool,
     pub(crate) reachable: bool,
     pub(crate) loop_depth: u32,
 }
@@ -64,7 +64,7 @@ impl Block {
     pub(super) fn lines(&self) -> Vec<String> {
         let title = match &self.label {
             Some(label) => format!("{}: {label}", self.id),
-            None if self.hub => format!("{}: any", self.id),
+            None if self.dispatch => format!("{}: any", self.id),
             None => format!("{}:", self.id),
         };
         let mut lines = vec![title];
@@ -102,7 +102,7 @@ impl Graph {
                     .collect(),
                 exits: block.exits,
                 unknown: block.unknown,
-                hub: block.is_dispatch,
+                dispatch: block.is_dispatch,
                 reachable: analysis.is_reachable(id),
                 loop_depth: analysis.loops().depth(id),
             });

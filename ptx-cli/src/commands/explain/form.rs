@@ -20,7 +20,11 @@ pub(super) fn write(
     } else {
         ""
     };
-    writeln!(out, "  section {} of the manual{whence}", form.section())?;
+    writeln!(
+        out,
+        "  section {} of the PTX ISA manual{whence}",
+        form.section()
+    )?;
     for (topic, lines) in topics(instruction, form, chosen) {
         match &lines[..] {
             [one] => writeln!(out, "  {}: {one}", topic.title())?,

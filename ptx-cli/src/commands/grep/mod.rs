@@ -30,7 +30,7 @@ Examples:
   ptxkit grep 'ld.global*' --where 'bytes>=8 && !guarded' kernel.ptx
   ptxkit grep '*' --where 'atomic && space==shared' --json build/
 
-Exit status: 0 there are matches, 1 there are none, 2 usage error or a file cannot be read.")]
+Exit status: 0 matches were found, 1 no matches, 2 usage error or a file cannot be read.")]
 pub(crate) struct Args {
     /// Pattern for the mnemonic
     pattern: String,

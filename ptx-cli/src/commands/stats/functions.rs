@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::render::{clean, labels};
 
-/// The families of instructions: the parts of chapter 9.7 of the manual, in its order.
+/// The families of instructions: the parts of section 9.7 of the PTX ISA manual, in its order.
 const FAMILIES: [&str; 19] = [
     "integer",
     "extended",
