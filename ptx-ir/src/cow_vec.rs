@@ -99,7 +99,7 @@ impl<V: Clone> CowVec<V> {
         match &mut self.0 {
             Rows::Own { rows, first } if rows.capacity() - rows.len() >= values.len() => {
                 let index = rows.len() - *first as usize;
-                rows.extend(values.iter().cloned());
+                rows.extend_from_slice(values);
                 index
             }
             _ => self.append_slow(values),

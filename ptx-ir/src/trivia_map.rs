@@ -176,20 +176,15 @@ impl<'m> TriviaMap<'m> {
         Span::new(self.split(self.parsed).0, self.end)
     }
 
-    /// The blanks before a statement if it is the first on its line.
+    /// The whitespace before a statement if it is the first on its line.
     #[must_use]
     pub fn indent(&self, index: usize) -> Option<&'m [u8]> {
         let start = self.span(index).start as usize;
         let before = self.source.get(..start)?;
-        let line = before
-            .iter()
-            .rposition(|&b| b == b'\n')
-            .map_or(0, |i| i + 1);
-        let blanks = before.get(line..)?;
-        blanks
-            .iter()
-            .all(|&b| matches!(b, b' ' | b'\t'))
-            .then_some(blanks)
+        let is_space = |b: &&u8| matches!(**b, b' ' | b'\t');
+        let spaces = before.iter().rev().take_while(is_space).count();
+        let (before, indent) = before.split_at(before.len() - spaces);
+        before.last().is_none_or(|&b| b == b'\n').then_some(indent)
     }
 }
 

@@ -28,6 +28,11 @@ impl CallTables {
         self.0.clear();
     }
 
+    /// Forgets a table that is defined or changed.
+    pub(crate) fn remove(&mut self, label: LabelId) {
+        self.0.remove(&label);
+    }
+
     /// The interfaces of the table with a label; of those that accept the same arguments, the first.
     pub(crate) fn interfaces(
         &mut self,

@@ -63,7 +63,7 @@ pub(crate) struct Instructions {
     traits: Vec<Traits>,
     queries: Queries<Verdict>,
     pub(crate) parameters: Parameters,
-    tables: CallTables,
+    pub(crate) tables: CallTables,
 }
 
 impl Instructions {

@@ -61,6 +61,7 @@ impl StatementChecker {
     /// Takes note of a table that was placed at a label.
     pub fn declare_table(&mut self, body: &Body, label: LabelId) {
         self.instructions.names_mut().update_label(body, label);
+        self.instructions.tables.remove(label);
     }
 
     /// Whether an instruction of the entered body is legal as far as this is known without a look at other statements;
@@ -72,7 +73,7 @@ impl StatementChecker {
         self.instructions.is_legal(module, environment, body, id)
     }
 
-    /// What is wrong with a statement of the entered body, without warnings. Spans are from the start of the module's
+    /// The errors of a statement of the entered body, without warnings. Spans are from the start of the module's
     /// source, which has to have the text of the statement at its place.
     #[must_use]
     pub fn errors(&mut self, module: &Module, body: &Body, stmt: StmtId) -> Vec<Diagnostic> {

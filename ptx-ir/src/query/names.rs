@@ -120,9 +120,11 @@ impl NameTypes {
     /// Reads the registers and variables that the body got since the last call, if no others changed.
     #[inline]
     pub fn extend_body(&mut self, body: &Body) {
-        if self.registers.len() < body.registers.len() {
-            let new = body.registers.values().skip(self.registers.len());
-            self.registers.extend(new.map(|r| register_tag(body, *r)));
+        // A slice, because each step of `skip` costs a comparison.
+        let all = body.registers.values().as_slice();
+        if let Some(new @ [_, ..]) = all.get(self.registers.len()..) {
+            let tags = new.iter().map(|r| register_tag(body, *r));
+            self.registers.extend(tags);
         }
         if self.vars.len() < body.vars.len() {
             self.extend_vars(body);

@@ -83,20 +83,18 @@ impl<'a> Copies<'a> {
             return false;
         };
         let writes = self.writes.row(variable);
-        let statement = |id: &u32| match view.ssa.value(ValueId::new(*id)) {
+        let statement = |id: u32| match view.ssa.value(ValueId::new(id)) {
             Value::Def { stmt, .. } => stmt,
             _ => since,
         };
-        let mut writes = writes.iter().map(statement);
         let block = view.cfg.of_statement(since);
         if block.is_some() && block == view.cfg.of_statement(at) && view.precedes(since, at) {
             // Writes are in the order of the statements. The statement itself may be the first of them.
-            let between = |w: StmtId| view.precedes(w, at);
-            let earlier = |id: &u32| view.precedes(statement(id), since);
-            let first = self.writes.row(variable).partition_point(earlier);
-            let next = writes.nth(first);
-            return !next.is_some_and(between);
+            let earlier = |id: &u32| view.precedes(statement(*id), since);
+            let next = writes.get(writes.partition_point(earlier));
+            return !next.is_some_and(|id| view.precedes(statement(*id), at));
         }
+        let mut writes = writes.iter().map(|id| statement(*id));
         writes.len() <= WRITES && !writes.any(|w| w == since || view.dominates(since, w))
     }
 
