@@ -106,23 +106,21 @@ impl<'a> Count<'a> {
         self.now.by_class = by_class;
     }
 
-    fn is_live(&self, variable: u32) -> bool {
-        match self.changed.get(variable as usize) {
-            Some(&(block, live)) if block == self.block => live,
-            _ => self.end.is_some_and(|end| end.contains(variable)),
-        }
-    }
-
-    fn change(&mut self, variable: u32, live: bool) {
-        if self.is_live(variable) == live {
-            return;
-        }
+    /// Sets whether a variable is live; returns whether that changed.
+    fn change(&mut self, variable: u32, live: bool) -> bool {
         let index = variable as usize;
         let (Some(entry), Some(&class)) = (self.changed.get_mut(index), self.classes.get(index))
         else {
-            return;
+            return false;
+        };
+        let was_live = match *entry {
+            (block, was_live) if block == self.block => was_live,
+            _ => self.end.is_some_and(|end| end.contains(variable)),
         };
         *entry = (self.block, live);
+        if was_live == live {
+            return false;
+        }
         let class = usize::from(class);
         let units = CLASSES.get(class).map_or(0, |c| units(*c));
         let slot = self.now.by_class.get_mut(class);
@@ -133,6 +131,7 @@ impl<'a> Count<'a> {
             self.now.units -= units;
             slot.into_iter().for_each(|n| *n -= 1);
         }
+        true
     }
 
     fn note(&mut self, stmt: StmtId) {
@@ -155,9 +154,8 @@ impl<'a> Count<'a> {
         for m in mentions.clone() {
             if m.usage.writes() || m.usage.may_write() {
                 for variable in variables.of(m.place) {
-                    if !self.is_live(variable) {
+                    if self.change(variable, true) {
                         self.passing.push(variable);
-                        self.change(variable, true);
                     }
                 }
             }
@@ -167,10 +165,14 @@ impl<'a> Count<'a> {
             self.change(variable, false);
         }
         for m in mentions.clone().filter(|m| m.usage.writes()) {
-            variables.of(m.place).for_each(|v| self.change(v, false));
+            for variable in variables.of(m.place) {
+                self.change(variable, false);
+            }
         }
         for m in mentions.clone().filter(|m| m.usage.reads()) {
-            variables.of(m.place).for_each(|v| self.change(v, true));
+            for variable in variables.of(m.place) {
+                self.change(variable, true);
+            }
         }
         self.note(stmt);
     }

@@ -20,18 +20,21 @@ pub enum RegAccess {
 
 impl RegAccess {
     /// Whether it is read.
+    #[inline]
     #[must_use]
     pub const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadWrite | Self::ReadMayWrite)
     }
 
-    /// Whether its old value is gone for certain.
+    /// Whether its old value is certainly overwritten.
+    #[inline]
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write | Self::ReadWrite)
     }
 
     /// Whether it may be written, but need not.
+    #[inline]
     #[must_use]
     pub const fn may_write(self) -> bool {
         matches!(self, Self::MayWrite | Self::ReadMayWrite)

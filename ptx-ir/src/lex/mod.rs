@@ -60,6 +60,7 @@ pub enum TokenKind {
 
 impl TokenKind {
     /// Whether the token only separates others.
+    #[inline]
     #[must_use]
     pub const fn is_trivia(self) -> bool {
         matches!(
