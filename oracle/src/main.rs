@@ -16,6 +16,7 @@ mod mutations;
 #[path = "../../xtask/src/page.rs"]
 mod page;
 mod pressure;
+mod rebuild;
 mod requires;
 mod shared;
 mod transforms;

@@ -27,8 +27,6 @@ pub enum BuildErrorKind {
     Scope,
     /// Arguments or results that a function does not have, or a number that a call of the builder does not take.
     Argument,
-    /// A part of a module that was read and not understood: see [`rebuild`](crate::rebuild()).
-    Unknown,
 }
 
 impl BuildErrorKind {
@@ -38,7 +36,7 @@ impl BuildErrorKind {
             Self::Illegal => Code::UnknownInstruction,
             Self::Foreign | Self::Unplaced => Code::UndefinedName,
             Self::Duplicate => Code::DuplicateName,
-            Self::Spelling | Self::Unknown => Code::UnexpectedToken,
+            Self::Spelling => Code::UnexpectedToken,
             Self::Unfinished => Code::MissingSemicolon,
             Self::Scope => Code::UnclosedBrace,
             Self::Argument => Code::CallArgument,

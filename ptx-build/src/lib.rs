@@ -62,7 +62,6 @@ mod module;
 mod number;
 mod operand;
 mod operand_count;
-mod rebuild;
 mod refusal;
 mod section;
 mod statement;
@@ -83,7 +82,6 @@ pub use operand::{
     AddressExpr, CodeLabel, Discard, Func, IntoOperand, IntoOperands, OperandExpr, Reg, RegRange,
     Variable, at, bracket, lane, pair,
 };
-pub use rebuild::rebuild;
 pub use section::{Datum, DatumValue};
 pub use statement::InstBuilder;
 pub use template::AsmStyle;

@@ -458,7 +458,7 @@ mod tests {
             let again = ptx_parse::parse(&text);
             prop_assert!(again.diagnostics.is_empty());
             prop_assert!(ptx_ir::compare::compare(&made.module, &again.module).is_ok());
-            let rebuilt = ptx_build::rebuild(&made.module).and_then(ptx_build::ModuleBuilder::finish).unwrap();
+            let rebuilt = crate::rebuild::rebuild(&made.module).unwrap();
             prop_assert!(ptx_ir::compare::compare(&made.module, &rebuilt).is_ok());
         }
     }

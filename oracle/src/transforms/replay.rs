@@ -5,12 +5,12 @@ use ptx_ir::{Module, compare};
 use ptx_print::Style;
 
 use crate::assembler::Assemblers;
+use crate::rebuild::rebuild;
 use crate::corpus::cubin::{self, Extent, Info, Outcome};
 
 /// The text of the rebuilt module, or the difference.
 pub(crate) fn again(module: &Module) -> Result<Vec<u8>, String> {
-    let made = ptx_build::rebuild(module).and_then(ptx_build::ModuleBuilder::finish);
-    let made = made.map_err(|e| {
+    let made = rebuild(module).map_err(|e| {
         format!(
             "the builder refuses it: {}",
             e.to_string().replace('\n', "↵")

@@ -1,12 +1,9 @@
-//! A module that is there, as calls of the builder. Nothing here reaches behind the public interface.
+//! Rebuilds a module by calls of `ptx-build`, with nothing but its public interface.
 
 mod body;
 mod value;
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 use ptx_ir::{
     Attribute, DeclId, Declarations, DirectiveStmt, FuncId, Function, Item, Module, NameId,
@@ -14,28 +11,38 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, ScalarType};
 
-use crate::{
-    BuildError, BuildErrorKind, Datum, DatumValue, Declaration, Func, FunctionHeader,
+use ptx_build::{
+    BuildError, Datum, DatumValue, Declaration, Func, FunctionHeader,
     ModuleBuilder, Number, Variable,
 };
 
-/// Makes a module anew, statement by statement: what [`ModuleBuilder::finish`] makes of it has the same structure. It can be added
-/// to before that, so this is also how to go on with a module that was read.
-///
-/// What is not kept: comments and white space, and the spelling of numbers in `.file` and of an inlined `.loc`. An error of the kind
-/// [`BuildErrorKind::Unknown`] is what the reader did not understand, and banks of `.const`; one of the kind [`BuildErrorKind::Duplicate`] is a name
-/// that means two things in one scope, which the assembler takes where one of them is a member of a range.
-///
-/// ```
-/// let read = ptx_parse::parse_str(".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n\tret;\n}\n").module;
-/// let mut m = ptx_build::rebuild(&read)?;
-/// let mut k = m.kernel("another")?;
-/// k.ret().emit(())?;
-/// k.finish()?;
-/// assert_eq!(m.finish()?.definitions().count(), 2);
-/// # Ok::<(), ptx_build::BuildError>(())
-/// ```
-pub fn rebuild(module: &Module) -> Result<ModuleBuilder, BuildError> {
+/// Why a module cannot be rebuilt.
+#[derive(Debug)]
+pub(crate) enum RebuildError {
+    /// The parser did not recognize a part of it.
+    Unknown(String),
+    /// The builder refuses a part of it.
+    Refused(BuildError),
+}
+
+impl From<BuildError> for RebuildError {
+    fn from(error: BuildError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl std::fmt::Display for RebuildError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown(what) => write!(f, "{what} was not recognized"),
+            Self::Refused(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Rebuilds a module statement by statement. The result has the same structure: comments, white space, and the spelling of
+/// numbers in `.file` and of an inlined `.loc` are not kept.
+pub(crate) fn rebuild(module: &Module) -> Result<Module, RebuildError> {
     let header = module.header();
     let (Some(version), Some(target)) = (header.version, header.target) else {
         return Err(unknown("the version or the target"));
@@ -54,16 +61,12 @@ pub fn rebuild(module: &Module) -> Result<ModuleBuilder, BuildError> {
     for (_, item) in module.items() {
         replay.item(&mut builder, item)?;
     }
-    Ok(builder)
+    Ok(builder.finish()?)
 }
 
-/// What is there and cannot be made.
-pub(crate) fn unknown(what: &str) -> BuildError {
-    BuildError::new(
-        BuildErrorKind::Unknown,
-        format!("{what} was not understood"),
-        "mend what parsing and checking the module find wrong, and replay it then",
-    )
+/// A part of the module that the parser did not recognize.
+fn unknown(what: &str) -> RebuildError {
+    RebuildError::Unknown(what.to_owned())
 }
 
 /// The names of the module so far.
@@ -75,7 +78,7 @@ struct Replay<'r> {
     has_target: bool,
 }
 
-fn known(ty: TypeName) -> Result<ScalarType, BuildError> {
+fn known(ty: TypeName) -> Result<ScalarType, RebuildError> {
     ty.known().ok_or_else(|| unknown("a type"))
 }
 
@@ -85,7 +88,7 @@ impl<'r> Replay<'r> {
     }
 
     /// A constant, as it is spelled.
-    fn number(&self, pool: &OperandPool, operand: Operand) -> Result<Number, BuildError> {
+    fn number(&self, pool: &OperandPool, operand: Operand) -> Result<Number, RebuildError> {
         match operand {
             Operand::Small(n) => Ok(n.into()),
             Operand::Imm(id) => {
@@ -96,14 +99,14 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn integer(&self, pool: &OperandPool, operand: Operand) -> Result<u32, BuildError> {
+    fn integer(&self, pool: &OperandPool, operand: Operand) -> Result<u32, RebuildError> {
         let value = self.number(pool, operand)?.value();
         value
             .and_then(|v| u32::try_from(v).ok())
             .ok_or_else(|| unknown("a number"))
     }
 
-    fn string(&self, operand: Operand) -> Result<&'r str, BuildError> {
+    fn string(&self, operand: Operand) -> Result<&'r str, RebuildError> {
         let text = match operand {
             Operand::Str(id) => self.name(id),
             _ => "",
@@ -112,7 +115,7 @@ impl<'r> Replay<'r> {
         inner.ok_or_else(|| unknown("a string"))
     }
 
-    fn item(&mut self, m: &mut ModuleBuilder, item: Item) -> Result<(), BuildError> {
+    fn item(&mut self, m: &mut ModuleBuilder, item: Item) -> Result<(), RebuildError> {
         let module = self.module;
         match item {
             Item::Directive(id) => match module.directives().get(id) {
@@ -143,7 +146,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn directive(&mut self, m: &mut ModuleBuilder, stmt: DirectiveStmt) -> Result<(), BuildError> {
+    fn directive(&mut self, m: &mut ModuleBuilder, stmt: DirectiveStmt) -> Result<(), RebuildError> {
         let pool = self.module.pool();
         let args = pool.slice(stmt.args);
         match (stmt.directive, args) {
@@ -156,27 +159,29 @@ impl<'r> Replay<'r> {
                 };
                 if again {
                     let words: Vec<&str> =
-                        args.iter().map(word).collect::<Result<_, BuildError>>()?;
-                    return m.another_target(&words);
+                        args.iter().map(word).collect::<Result<_, RebuildError>>()?;
+                    return Ok(m.another_target(&words)?);
                 }
                 if word(first)?.starts_with("compute_") {
                     m.write_virtual_target();
                 }
-                options.iter().try_for_each(|o| m.target_option(word(o)?))
+                options
+                    .iter()
+                    .try_for_each(|o| Ok(m.target_option(word(o)?)?))
             }
             (Directive::File, [index, path, more @ ..]) => {
                 let more = more.iter().map(|o| {
                     let value = self.number(pool, *o)?.value();
                     value.ok_or_else(|| unknown("a number"))
                 });
-                let more: Vec<u64> = more.collect::<Result<_, BuildError>>()?;
-                m.file_with(self.integer(pool, *index)?, self.string(*path)?, &more)
+                let more: Vec<u64> = more.collect::<Result<_, RebuildError>>()?;
+                Ok(m.file_with(self.integer(pool, *index)?, self.string(*path)?, &more)?)
             }
             (Directive::Pragma, texts) => {
                 let texts = texts.iter().map(|t| self.string(*t));
-                m.pragmas(&texts.collect::<Result<Vec<&str>, BuildError>>()?)
+                Ok(m.pragmas(&texts.collect::<Result<Vec<&str>, RebuildError>>()?)?)
             }
-            (Directive::Alias, [alias, of]) => m.alias(self.func(*alias)?, self.func(*of)?),
+            (Directive::Alias, [alias, of]) => Ok(m.alias(self.func(*alias)?, self.func(*of)?)?),
             _ => Err(unknown("a directive of the module")),
         }
     }
@@ -189,7 +194,7 @@ impl<'r> Replay<'r> {
         })
     }
 
-    fn func(&self, operand: Operand) -> Result<Func, BuildError> {
+    fn func(&self, operand: Operand) -> Result<Func, RebuildError> {
         let Operand::Symbol(id) = operand else {
             return Err(unknown("a function"));
         };
@@ -204,7 +209,7 @@ impl<'r> Replay<'r> {
         &self,
         pool: &OperandPool,
         declarators: &[ptx_ir::Declarator],
-    ) -> Result<Vec<String>, BuildError> {
+    ) -> Result<Vec<String>, RebuildError> {
         let mut all = Vec::new();
         for d in declarators {
             let name = self.name(d.name);
@@ -226,7 +231,7 @@ impl<'r> Replay<'r> {
         pool: &OperandPool,
         id: DeclId,
         local: &value::Local<'_>,
-    ) -> Result<Declaration, BuildError> {
+    ) -> Result<Declaration, RebuildError> {
         let Some(decl) = tables.decls.get(id) else {
             return Err(unknown("a declaration"));
         };
@@ -270,7 +275,7 @@ impl<'r> Replay<'r> {
         Ok(made)
     }
 
-    fn attribute(&self, attribute: Attribute) -> Result<String, BuildError> {
+    fn attribute(&self, attribute: Attribute) -> Result<String, RebuildError> {
         let pool = self.module.pool();
         match attribute {
             Attribute::Managed => Ok(".managed".into()),
@@ -282,7 +287,7 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn param(&self, param: &Param) -> Result<Declaration, BuildError> {
+    fn param(&self, param: &Param) -> Result<Declaration, RebuildError> {
         let pool = self.module.pool();
         let name = param.name.map_or("_", |n| self.name(n));
         let mut made = Declaration::new(param.space, known(param.ty)?, name).vector(param.vector);
@@ -310,7 +315,7 @@ impl<'r> Replay<'r> {
         Ok(made)
     }
 
-    fn interface(&self, of: &ptx_ir::Interface) -> Result<FunctionHeader, BuildError> {
+    fn interface(&self, of: &ptx_ir::Interface) -> Result<FunctionHeader, RebuildError> {
         let mut made = FunctionHeader::new();
         for param in of.returns.of(self.module.params()) {
             made = made.result(self.param(param)?);
@@ -328,10 +333,10 @@ impl<'r> Replay<'r> {
             let args = self.module.pool().slice(stmt.args).iter();
             if stmt.directive == Directive::Pragma {
                 let texts = args.map(|t| self.string(*t));
-                made = made.pragma(&texts.collect::<Result<Vec<&str>, BuildError>>()?);
+                made = made.pragma(&texts.collect::<Result<Vec<&str>, RebuildError>>()?);
             } else {
                 let numbers = args.map(|n| self.number(self.module.pool(), *n));
-                let numbers: Vec<Number> = numbers.collect::<Result<_, BuildError>>()?;
+                let numbers: Vec<Number> = numbers.collect::<Result<_, RebuildError>>()?;
                 made = made.directive(stmt.directive, &numbers);
             }
         }
@@ -341,7 +346,7 @@ impl<'r> Replay<'r> {
     // --- functions ---
 
     /// What is said of a function before its body.
-    fn header(&self, function: &Function) -> Result<FunctionHeader, BuildError> {
+    fn header(&self, function: &Function) -> Result<FunctionHeader, RebuildError> {
         if function.raw_header {
             return Err(unknown("what is said of a function"));
         }
@@ -358,7 +363,7 @@ impl<'r> Replay<'r> {
         Ok(interface)
     }
 
-    fn function(&mut self, m: &mut ModuleBuilder, id: FuncId) -> Result<(), BuildError> {
+    fn function(&mut self, m: &mut ModuleBuilder, id: FuncId) -> Result<(), RebuildError> {
         let Some(function) = self.module.functions().get(id) else {
             return Ok(());
         };
@@ -377,12 +382,13 @@ impl<'r> Replay<'r> {
         self.functions.insert(name.to_string(), k.handle());
         k.set_interface(interface)?;
         body::Replayed::new(self, body).statements(&mut k)?;
-        k.finish().map(|_| ())
+        k.finish()?;
+        Ok(())
     }
 
     // --- debug sections ---
 
-    fn section(&self, m: &mut ModuleBuilder, section: &Section) -> Result<(), BuildError> {
+    fn section(&self, m: &mut ModuleBuilder, section: &Section) -> Result<(), RebuildError> {
         let mut data: Vec<Datum> = Vec::new();
         for entry in &section.entries {
             let (ty, first, value) = match *entry {
@@ -397,13 +403,13 @@ impl<'r> Replay<'r> {
             };
             match data.last_mut() {
                 Some(Datum::Data(_, values)) if !first => values.push(value),
-                _ => data.push(Datum::Data(ty, alloc::vec![value])),
+                _ => data.push(Datum::Data(ty, vec![value])),
             }
         }
-        m.section(self.name(section.name), &data)
+        Ok(m.section(self.name(section.name), &data)?)
     }
 
-    fn datum(&self, operand: Operand) -> Result<DatumValue, BuildError> {
+    fn datum(&self, operand: Operand) -> Result<DatumValue, RebuildError> {
         let pool = self.module.pool();
         let name = |o| match o {
             Operand::Name(n) | Operand::Section(n) => Ok(self.name(n).to_string()),
@@ -422,5 +428,61 @@ impl<'r> Replay<'r> {
             }
             other => DatumValue::Name(name(other)?),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ptx_build::BuildErrorKind;
+    use ptx_ir::compare::compare;
+
+    use super::{RebuildError, rebuild};
+
+    #[track_caller]
+    fn same(text: &str) {
+        let read = ptx_parse::parse_str(text);
+        assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+        let made = rebuild(&read.module).unwrap();
+        if let Err(difference) = compare(&read.module, &made) {
+            let found = difference.right.of(made.source());
+            panic!("{difference}: {}", String::from_utf8_lossy(found));
+        }
+    }
+
+    const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+    #[test]
+    fn rare_declarations() {
+        same(
+            ".version 4.0\n.target sm_35, texmode_unified\n.target sm_30, texmode_unified\n.entry k() { ret; }\n",
+        );
+        same(&format!(
+            "{HEAD}.global .b32 ;\n.shared .align 8 .v2 .f32 ;\n.entry k() {{ .reg .pred ; .local .b8 ; ret; }}\n"
+        ));
+        same(&format!(
+            "{HEAD}.entry k(.param .b8 .align 16 a[16], .param .align 8 .b8 .align 16 b[4]) {{ ret; }}\n"
+        ));
+    }
+
+    #[test]
+    fn rare_statements() {
+        same(&format!(
+            "{HEAD}.file 1 \"a.cu\"\n.entry k() {{ .loc 1 007 0x3\n .loc 1 7 3\n ret; }}\n"
+        ));
+        same(&format!(
+            "{HEAD}.func other();\n.func f() {{ ret; }}\n.entry k() {{ .alias other, f; call other; ret; }}\n"
+        ));
+        same(&format!(
+            "{HEAD}.entry k() {{ .reg .b32 i; t: .branchtargets c<2>, end, c1; brx.idx i, t;\nc0: c1: trap; end: ret; }}\n"
+        ));
+    }
+
+    #[test]
+    fn a_name_with_two_meanings_is_a_mistake() {
+        let text = format!("{HEAD}.entry k() {{ .local .b32 l0; .local .b64 l<2>; ret; }}\n");
+        let read = ptx_parse::parse_str(&text);
+        assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
+        let error = rebuild(&read.module).unwrap_err();
+        assert!(matches!(error, RebuildError::Refused(e) if e.kind() == BuildErrorKind::Duplicate));
     }
 }

@@ -1,9 +1,6 @@
 //! The statements of a function, as calls of the builder.
 
-use alloc::collections::BTreeMap;
-use alloc::format;
-use alloc::string::{String, ToString};
-use alloc::vec::Vec;
+use std::collections::BTreeMap;
 
 use ptx_ir::{
     Binding, Body, DeclId, DirectiveStmt, EntityId, InstId, LabelId, Operand as Ir, RegId, ScopeId,
@@ -11,9 +8,9 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, StateSpace};
 
-use super::{Replay, unknown};
-use crate::{
-    BranchTarget, BuildError, CodeLabel, Func, FunctionBuilder, OperandExpr, Reg, RegRange,
+use super::{RebuildError, Replay, unknown};
+use ptx_build::{
+    BranchTarget, CodeLabel, Func, FunctionBuilder, OperandExpr, Reg, RegRange,
     Variable,
 };
 
@@ -42,15 +39,15 @@ impl<'a, 'r> Replayed<'a, 'r> {
             all,
             body,
             labels_of,
-            labels: alloc::vec![None; body.labels().len()],
-            ranges: alloc::vec![None; body.reg_decls().len()],
-            registers: alloc::vec![None; body.registers().len()],
+            labels: vec![None; body.labels().len()],
+            ranges: vec![None; body.reg_decls().len()],
+            registers: vec![None; body.registers().len()],
             variables: BTreeMap::new(),
             pending: None,
         }
     }
 
-    pub(super) fn statements(mut self, k: &mut FunctionBuilder<'_>) -> Result<(), BuildError> {
+    pub(super) fn statements(mut self, k: &mut FunctionBuilder<'_>) -> Result<(), RebuildError> {
         self.parameters(k);
         self.labels(k, ScopeId::new(0))?;
         for (id, statement) in self.body.statements() {
@@ -78,7 +75,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
     }
 
     /// The labels of a scope, which can be mentioned before they are placed.
-    fn labels(&mut self, k: &mut FunctionBuilder<'_>, scope: ScopeId) -> Result<(), BuildError> {
+    fn labels(&mut self, k: &mut FunctionBuilder<'_>, scope: ScopeId) -> Result<(), RebuildError> {
         for id in self.labels_of.remove(&scope.as_u32()).unwrap_or_default() {
             if let (Some(label), Some(place)) =
                 (self.body.labels().get(id), self.labels.get_mut(id.index()))
@@ -89,8 +86,8 @@ impl<'a, 'r> Replayed<'a, 'r> {
         Ok(())
     }
 
-    fn place_pending(&mut self, k: &mut FunctionBuilder<'_>) -> Result<(), BuildError> {
-        self.pending.take().map_or(Ok(()), |label| k.place(label))
+    fn place_pending(&mut self, k: &mut FunctionBuilder<'_>) -> Result<(), RebuildError> {
+        self.pending.take().map_or(Ok(()), |label| Ok(k.place(label)?))
     }
 
     fn statement(
@@ -98,7 +95,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &mut FunctionBuilder<'_>,
         id: StmtId,
         statement: Statement,
-    ) -> Result<(), BuildError> {
+    ) -> Result<(), RebuildError> {
         let body = self.body;
         let pending = self.pending.take();
         match (statement, pending) {
@@ -110,7 +107,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
             (Statement::Prototype(at), Some(label)) => {
                 if let Some(prototype) = body.prototypes().get(at) {
                     let interface = self.all.interface(&prototype.interface)?;
-                    return k.place_prototype(label, &interface);
+                    return Ok(k.place_prototype(label, &interface)?);
                 }
             }
             (_, Some(label)) => k.place(label)?,
@@ -131,7 +128,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 k.open();
                 self.labels(k, scope)
             }
-            Statement::Close(_) => k.close(),
+            Statement::Close(_) => Ok(k.close()?),
             Statement::Function(func) => {
                 let module = self.all.module;
                 let function = module.functions().get(func);
@@ -149,7 +146,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
     // --- names ---
 
     /// Makes sure that the registers of an operand, which begin with `first`, are there.
-    fn register(&mut self, k: &mut FunctionBuilder<'_>, id: RegId) -> Result<Reg, BuildError> {
+    fn register(&mut self, k: &mut FunctionBuilder<'_>, id: RegId) -> Result<Reg, RebuildError> {
         let known = self.registers.get(id.index()).copied().flatten();
         if let Some(reg) = known {
             return Ok(reg);
@@ -166,7 +163,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
     }
 
     /// What is known of a name.
-    fn local(&self, operand: Ir) -> Result<OperandExpr, BuildError> {
+    fn local(&self, operand: Ir) -> Result<OperandExpr, RebuildError> {
         match operand {
             Ir::Reg(id) => {
                 let reg = self.registers.get(id.index()).copied().flatten();
@@ -203,7 +200,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         &mut self,
         k: &mut FunctionBuilder<'_>,
         operands: &[Ir],
-    ) -> Result<(), BuildError> {
+    ) -> Result<(), RebuildError> {
         let pool = self.body.pool();
         let mut todo: Vec<Ir> = operands.to_vec();
         while let Some(operand) = todo.pop() {
@@ -232,7 +229,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         &mut self,
         k: &mut FunctionBuilder<'_>,
         operands: &[Ir],
-    ) -> Result<Vec<OperandExpr>, BuildError> {
+    ) -> Result<Vec<OperandExpr>, RebuildError> {
         self.registers(k, operands)?;
         let local = |o| self.local(o);
         let made = operands.iter();
@@ -242,7 +239,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
 
     // --- statements ---
 
-    fn instruction(&mut self, k: &mut FunctionBuilder<'_>, id: InstId) -> Result<(), BuildError> {
+    fn instruction(&mut self, k: &mut FunctionBuilder<'_>, id: InstId) -> Result<(), RebuildError> {
         let body = self.body;
         let inst = body.inst(id).ok_or_else(|| unknown("a statement"))?;
         let operands = self.operands(k, body.operands(id))?;
@@ -256,7 +253,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 false => k.guard(predicate),
             };
         }
-        k.inst(self.all.module.signature(inst.sig).text(), &operands[..])
+        Ok(k.inst(self.all.module.signature(inst.sig).text(), &operands[..])?)
     }
 
     fn declaration(
@@ -264,7 +261,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &mut FunctionBuilder<'_>,
         id: StmtId,
         decl: DeclId,
-    ) -> Result<(), BuildError> {
+    ) -> Result<(), RebuildError> {
         let body = self.body;
         let local = |o| self.local(o);
         let made = self
@@ -293,19 +290,19 @@ impl<'a, 'r> Replayed<'a, 'r> {
         &mut self,
         k: &mut FunctionBuilder<'_>,
         stmt: DirectiveStmt,
-    ) -> Result<(), BuildError> {
+    ) -> Result<(), RebuildError> {
         let pool = self.body.pool();
         let args = pool.slice(stmt.args);
         let n = |o: &Ir| self.all.integer(pool, *o);
         match (stmt.directive, args) {
             (Directive::Pragma, texts) => {
                 let texts = texts.iter().map(|t| self.all.string(*t));
-                k.pragmas(&texts.collect::<Result<Vec<&str>, BuildError>>()?)
+                Ok(k.pragmas(&texts.collect::<Result<Vec<&str>, RebuildError>>()?)?)
             }
-            (Directive::Alias, [alias, of]) => k.alias(self.all.func(*alias)?, self.all.func(*of)?),
+            (Directive::Alias, [alias, of]) => Ok(k.alias(self.all.func(*alias)?, self.all.func(*of)?)?),
             (Directive::Loc, [file, line, column]) => {
                 let number = |o: &Ir| self.all.number(pool, *o);
-                k.loc_spelled([number(file)?, number(line)?, number(column)?])
+                Ok(k.loc_spelled([number(file)?, number(line)?, number(column)?])?)
             }
             (Directive::Loc, [file, line, column, name, f, l, c]) => {
                 let text = |o| match o {
@@ -319,11 +316,8 @@ impl<'a, 'r> Replayed<'a, 'r> {
                     }
                     other => (text(other)?, None),
                 };
-                k.loc_inlined(
-                    [n(file)?, n(line)?, n(column)?],
-                    name,
-                    [n(f)?, n(l)?, n(c)?],
-                )
+                let place = [n(file)?, n(line)?, n(column)?];
+                Ok(k.loc_inlined(place, name, [n(f)?, n(l)?, n(c)?])?)
             }
             _ => Err(unknown("a directive")),
         }
@@ -333,7 +327,7 @@ impl<'a, 'r> Replayed<'a, 'r> {
         &self,
         k: &FunctionBuilder<'_>,
         target: Ir,
-    ) -> Result<BranchTarget, BuildError> {
+    ) -> Result<BranchTarget, RebuildError> {
         let Ir::Range(at) = target else {
             return match self.local(target)? {
                 OperandExpr::Label(label) => Ok(label.into()),
@@ -355,18 +349,18 @@ impl<'a, 'r> Replayed<'a, 'r> {
         k: &mut FunctionBuilder<'_>,
         label: CodeLabel,
         stmt: DirectiveStmt,
-    ) -> Result<(), BuildError> {
+    ) -> Result<(), RebuildError> {
         let args = self.body.pool().slice(stmt.args);
         match stmt.directive {
             Directive::Branchtargets => {
                 let targets = args.iter().map(|o| self.branch_target(k, *o));
-                let targets: Vec<BranchTarget> = targets.collect::<Result<_, BuildError>>()?;
-                k.place_branch_targets(label, &targets)
+                let targets: Vec<BranchTarget> = targets.collect::<Result<_, RebuildError>>()?;
+                Ok(k.place_branch_targets(label, &targets)?)
             }
             Directive::Calltargets => {
                 let functions = args.iter().map(|o| self.all.func(*o));
-                let functions: Vec<Func> = functions.collect::<Result<_, BuildError>>()?;
-                k.place_call_targets(label, &functions)
+                let functions: Vec<Func> = functions.collect::<Result<_, RebuildError>>()?;
+                Ok(k.place_call_targets(label, &functions)?)
             }
             _ => {
                 k.place(label)?;

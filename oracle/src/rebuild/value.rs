@@ -1,23 +1,20 @@
 //! Operands and initial values of a module, as those of the builder.
 
-use alloc::boxed::Box;
-use alloc::string::ToString;
-use alloc::vec::Vec;
 
 use ptx_ir::{Operand as Ir, OperandPool};
 
-use super::{Replay, unknown};
-use crate::{BuildError, Init, OperandExpr};
+use super::{RebuildError, Replay, unknown};
+use ptx_build::{Init, OperandExpr};
 
 /// What a name of a function is to the builder.
-pub(super) type Local<'l> = dyn Fn(Ir) -> Result<OperandExpr, BuildError> + 'l;
+pub(super) type Local<'l> = dyn Fn(Ir) -> Result<OperandExpr, RebuildError> + 'l;
 
 /// Nothing that is legal nests deeper.
 const DEPTH: usize = 48;
 
 impl Replay<'_> {
     /// A variable or function of the module.
-    pub(super) fn global(&self, id: ptx_ir::SymbolId) -> Result<OperandExpr, BuildError> {
+    pub(super) fn global(&self, id: ptx_ir::SymbolId) -> Result<OperandExpr, RebuildError> {
         let name = self.symbol(id);
         let variable = self
             .variables
@@ -25,7 +22,7 @@ impl Replay<'_> {
             .copied()
             .map(OperandExpr::Variable);
         let found = variable.or_else(|| self.functions.get(&name).copied().map(OperandExpr::Func));
-        found.ok_or_else(|| unknown(&alloc::format!("`{name}`")))
+        found.ok_or_else(|| unknown(&format!("`{name}`")))
     }
 
     pub(super) fn operand(
@@ -34,7 +31,7 @@ impl Replay<'_> {
         operand: Ir,
         local: &Local<'_>,
         depth: usize,
-    ) -> Result<OperandExpr, BuildError> {
+    ) -> Result<OperandExpr, RebuildError> {
         if depth > DEPTH {
             return Err(unknown("an operand"));
         }
@@ -42,7 +39,7 @@ impl Replay<'_> {
         let boxed = |o| of(o).map(Box::new);
         let all = |parts: &[Ir]| {
             let parts = parts.iter().map(|p| of(*p));
-            parts.collect::<Result<Vec<OperandExpr>, BuildError>>()
+            parts.collect::<Result<Vec<OperandExpr>, RebuildError>>()
         };
         Ok(match operand {
             Ir::Special(s) => OperandExpr::Special(s),
@@ -82,7 +79,7 @@ impl Replay<'_> {
         operand: Ir,
         local: &Local<'_>,
         depth: usize,
-    ) -> Result<Init, BuildError> {
+    ) -> Result<Init, RebuildError> {
         if depth > DEPTH {
             return Err(unknown("an initial value"));
         }
@@ -124,14 +121,14 @@ impl Replay<'_> {
             Ir::Field(at) => {
                 let (field, value) = pool.pair(at);
                 let text = |o| match o {
-                    Ir::Name(n) => Ok(self.name(n).to_string()),
-                    other => self.number(pool, other)?.text().map(ToString::to_string),
+                    Ir::Name(n) => Ok::<String, RebuildError>(self.name(n).to_string()),
+                    other => Ok(self.number(pool, other)?.text()?.to_string()),
                 };
                 Init::Field(text(field)?, text(value)?)
             }
             Ir::Vector(id) => {
                 let parts = pool.list(id).iter().map(|p| of(*p));
-                Init::List(parts.collect::<Result<_, BuildError>>()?)
+                Init::List(parts.collect::<Result<_, RebuildError>>()?)
             }
             _ => return Err(unknown("an initial value")),
         })

@@ -1,59 +1,8 @@
-//! What few texts have and the builder has words for: made anew, it has the same structure.
+//! Ranges of labels, and places of source code as they are written.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
-use ptx_build::{BranchTarget, BuildErrorKind, ModuleBuilder, rebuild};
-use ptx_ir::compare::compare;
+use ptx_build::{BranchTarget, BuildErrorKind, ModuleBuilder};
 use ptx_isa::{PtxVersion, Target};
-
-#[track_caller]
-fn same(text: &str) {
-    let read = ptx_parse::parse_str(text);
-    assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-    let made = rebuild(&read.module).unwrap().finish().unwrap();
-    if let Err(difference) = compare(&read.module, &made) {
-        let found = difference.right.of(made.source());
-        panic!("{difference}: {}", String::from_utf8_lossy(found));
-    }
-}
-
-const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n";
-
-#[test]
-fn rare_declarations() {
-    same(
-        ".version 4.0\n.target sm_35, texmode_unified\n.target sm_30, texmode_unified\n.entry k() { ret; }\n",
-    );
-    same(&format!(
-        "{HEAD}.global .b32 ;\n.shared .align 8 .v2 .f32 ;\n.entry k() {{ .reg .pred ; .local .b8 ; ret; }}\n"
-    ));
-    same(&format!(
-        "{HEAD}.entry k(.param .b8 .align 16 a[16], .param .align 8 .b8 .align 16 b[4]) {{ ret; }}\n"
-    ));
-}
-
-#[test]
-fn rare_statements() {
-    same(&format!(
-        "{HEAD}.file 1 \"a.cu\"\n.entry k() {{ .loc 1 007 0x3\n .loc 1 7 3\n ret; }}\n"
-    ));
-    same(&format!(
-        "{HEAD}.func other();\n.func f() {{ ret; }}\n.entry k() {{ .alias other, f; call other; ret; }}\n"
-    ));
-    same(&format!(
-        "{HEAD}.entry k() {{ .reg .b32 i; t: .branchtargets c<2>, end, c1; brx.idx i, t;\nc0: c1: trap; end: ret; }}\n"
-    ));
-}
-
-#[test]
-fn a_name_with_two_meanings_is_a_mistake() {
-    let text = format!("{HEAD}.entry k() {{ .local .b32 l0; .local .b64 l<2>; ret; }}\n");
-    let read = ptx_parse::parse_str(&text);
-    assert!(read.diagnostics.is_empty(), "{:?}", read.diagnostics);
-    assert_eq!(
-        rebuild(&read.module).unwrap_err().kind(),
-        BuildErrorKind::Duplicate
-    );
-}
 
 #[test]
 fn ranges_of_labels_are_there() {
