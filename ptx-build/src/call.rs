@@ -10,8 +10,9 @@ use ptx_isa::{ScalarType, StateSpace};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::function::FunctionBuilder;
+use crate::handle::{CodeLabel, Func, Reg, Variable};
 use crate::interface::FunctionHeader;
-use crate::operand::{CodeLabel, Func, OperandExpr, Reg, Variable};
+use crate::operand::OperandExpr;
 
 /// What is passed for a parameter, or where a result goes.
 #[derive(Clone, PartialEq, Debug)]

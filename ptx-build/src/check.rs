@@ -1,6 +1,5 @@
 //! Asks parser and verifier about a text: a module, or a statement with no more around it than what it mentions.
 
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write as _;
@@ -8,10 +7,10 @@ use core::fmt::Write as _;
 use ptx_ir::{Diagnostic, Limits, Module, Severity, Span};
 use ptx_isa::StateSpace;
 
-use crate::function::Body;
+use crate::function::body::Body;
+use crate::handle::Dependency;
 use crate::interface::FunctionHeader;
-use crate::module::Tables;
-use crate::writer::Dependency;
+use crate::module::tables::Tables;
 
 /// A text that was parsed, and what was written around it.
 #[derive(Debug)]
@@ -103,44 +102,7 @@ pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> 
     if inside {
         text.push_str("{\n");
     }
-    let mut labels = String::new();
-    for mention in &mentions {
-        match mention {
-            Dependency::Reg(r) => {
-                if let Some(reg) = body.registers.get(*r as usize)
-                    && !reg.is_parameter
-                {
-                    let vector = match reg.vector {
-                        1 => String::new(),
-                        n => format!(".v{n} "),
-                    };
-                    let name = body.register_name(reg);
-                    let space = StateSpace::Reg.text();
-                    let _ = writeln!(text, "{space} {vector}{} {name};", reg.ty);
-                }
-            }
-            Dependency::Local(v) => {
-                if let Some(local) = body.locals.get(*v as usize)
-                    && !local.is_parameter
-                {
-                    let _ = writeln!(text, "{}", local.text);
-                }
-            }
-            Dependency::Label(l) => {
-                if let Some(label) = body.labels.get(*l as usize) {
-                    match &label.table {
-                        Some(table) => {
-                            let _ = writeln!(text, "{}: {}", label.name, table.text);
-                        }
-                        None => {
-                            let _ = writeln!(labels, "{}:", label.name);
-                        }
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
+    let labels = declare(body, &mentions, &mut text);
     let start = text.len();
     text.push_str(statement);
     text.push('\n');
@@ -150,4 +112,36 @@ pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> 
     text.push_str(&labels);
     text.push_str("}\n");
     (text, start)
+}
+
+/// Declares registers, variables and tables of a function; gives the labels, which are placed after the text.
+fn declare(body: &Body, mentions: &[Dependency], text: &mut String) -> String {
+    let mut labels = String::new();
+    for mention in mentions {
+        let _ = match mention {
+            Dependency::Reg(r) => match body.registers.get(*r as usize) {
+                Some(reg) if !reg.is_parameter => {
+                    let (space, name) = (StateSpace::Reg.text(), body.register_name(reg));
+                    match reg.vector {
+                        1 => writeln!(text, "{space} {} {name};", reg.ty),
+                        n => writeln!(text, "{space} .v{n} {} {name};", reg.ty),
+                    }
+                }
+                _ => Ok(()),
+            },
+            Dependency::Local(v) => match body.locals.get(*v as usize) {
+                Some(local) if !local.is_parameter => writeln!(text, "{}", local.text),
+                _ => Ok(()),
+            },
+            Dependency::Label(l) => match body.labels.get(*l as usize) {
+                Some(label) => match &label.table {
+                    Some(table) => writeln!(text, "{}: {}", label.name, table.text),
+                    None => writeln!(labels, "{}:", label.name),
+                },
+                None => Ok(()),
+            },
+            Dependency::Global(_) | Dependency::Func(_) => Ok(()),
+        };
+    }
+    labels
 }

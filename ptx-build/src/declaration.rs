@@ -9,11 +9,10 @@ use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{BuildError, BuildErrorKind};
-use crate::initializer::{Init, Scope, write_init};
+use crate::initializer::{Init, Names, write_init};
 use crate::lexical::{self, ends_with_digit};
 use crate::number::Number;
 use crate::refusal::no_variables;
-use crate::writer::Dependency;
 
 /// A name of a declaration with what stands behind it.
 #[derive(Clone, PartialEq, Debug)]
@@ -342,12 +341,9 @@ impl Declaration {
         Ok(format!("{};", self.one(name, member)?))
     }
 
-    /// The statement, and what its initial values mention.
-    pub(crate) fn statement(
-        &self,
-        scope: &Scope<'_>,
-    ) -> Result<(String, Vec<Dependency>), BuildError> {
-        let (mut out, mut mentions) = (String::new(), Vec::new());
+    /// The statement; its initial values mention `names`.
+    pub(crate) fn statement(&self, names: &mut dyn Names) -> Result<String, BuildError> {
+        let mut out = String::new();
         self.head(&mut out)?;
         for (i, name) in self.names().enumerate() {
             if i > 0 {
@@ -367,11 +363,11 @@ impl Declaration {
             name.write(&text, &mut out)?;
             if let Some(init) = &name.init {
                 out.push_str(" = ");
-                write_init(init, scope, &mut out, &mut mentions, 0)?;
+                write_init(init, names, &mut out, 0)?;
             }
         }
         out.push(';');
-        Ok((out, mentions))
+        Ok(out)
     }
 
     /// How many bytes it takes, if that is written.

@@ -215,7 +215,10 @@ impl Draft {
     ) -> Vec<(String, SymbolId)> {
         let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
         for (id, symbol) in parsed.symbols().iter() {
-            if let Some(to) = known(&spelling(parsed, symbol)) {
+            // A range declares its members in each of its declarations.
+            if symbol.number.is_none()
+                && let Some(to) = known(parsed.name(symbol.name))
+            {
                 copier.map_symbol(id, to);
             }
         }
@@ -327,15 +330,6 @@ impl Draft {
 
     pub(crate) fn is_header_late(&self) -> bool {
         self.is_header_late
-    }
-}
-
-/// A name of the module with its number.
-fn spelling(module: &Module, symbol: &Symbol) -> String {
-    let name = module.name(symbol.name);
-    match symbol.number {
-        Some(number) => alloc::format!("{name}{number}"),
-        None => String::from(name),
     }
 }
 

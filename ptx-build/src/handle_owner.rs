@@ -6,9 +6,9 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 
+use crate::declared::{LabelInfo, Local, RegisterInfo};
 use crate::error::{BuildError, BuildErrorKind};
-use crate::function::{Body, LabelInfo, Local, RegisterInfo};
-use crate::operand::{CodeLabel, Func, Reg, RegRange, Variable};
+use crate::handle::{CodeLabel, Func, Reg, RegRange, Variable};
 
 /// A handle as it was given.
 #[derive(Copy, Clone, Debug)]
@@ -62,12 +62,12 @@ impl Handle {
 
 /// The names of a function; those of one that is being made are in its own body.
 #[derive(Default, Debug)]
-struct Names {
-    function: String,
-    registers: Vec<RegisterInfo>,
-    register_names: String,
-    locals: Vec<Local>,
-    labels: Vec<LabelInfo>,
+pub(crate) struct Names {
+    pub(crate) function: String,
+    pub(crate) registers: Vec<RegisterInfo>,
+    pub(crate) register_names: String,
+    pub(crate) locals: Vec<Local>,
+    pub(crate) labels: Vec<LabelInfo>,
 }
 
 impl Names {
@@ -96,15 +96,9 @@ impl HandleOwners {
         self.0.insert(owner, names);
     }
 
-    /// A function is finished, or given up: its names are kept for mistakes to come.
-    pub(crate) fn end(&mut self, body: &mut Body) {
-        use core::mem::take;
-        if let Some(names) = self.0.get_mut(&body.owner) {
-            names.registers = take(&mut body.registers);
-            names.register_names = take(&mut body.register_names);
-            names.locals = take(&mut body.locals);
-            names.labels = take(&mut body.labels);
-        }
+    /// A function is finished, or abandoned: its names are kept for later mistakes.
+    pub(crate) fn end(&mut self, owner: u32, names: Names) {
+        self.0.insert(owner, names);
     }
 
     /// A handle that does not belong to the place where it is used: a function, or the module itself.

@@ -10,9 +10,9 @@ use ptx_isa::{PtxVersion, ScalarType, Target};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::fragment::{AsmReport, Fragment};
 use crate::function::FunctionBuilder;
+use crate::handle::Dependency;
 use crate::module::ModuleBuilder;
 use crate::template::{AsmStyle, Substitute};
-use crate::writer::Dependency;
 
 /// An operand of inline assembly, as its constraint says it: a register of a type that is written, read or both, or a text that
 /// is put in.

@@ -48,17 +48,21 @@ mod call;
 mod check;
 mod copy;
 mod declaration;
+mod declared;
 mod draft;
 mod error;
 mod fragment;
 mod function;
 mod generated;
+mod handle;
 mod handle_owner;
 mod initializer;
 mod inline;
 mod interface;
 mod lexical;
+mod literal;
 mod module;
+mod name_scope;
 mod number;
 mod operand;
 mod operand_count;
@@ -73,14 +77,14 @@ pub use declaration::Declaration;
 pub use error::{BuildError, BuildErrorKind};
 pub use fragment::AsmReport;
 pub use function::{BranchTarget, FunctionBuilder};
+pub use handle::{CodeLabel, Func, Reg, RegRange, Variable};
 pub use initializer::Init;
 pub use inline::{AsmOperand, check_asm, check_inline_asm};
 pub use interface::FunctionHeader;
 pub use module::ModuleBuilder;
 pub use number::Number;
 pub use operand::{
-    AddressExpr, CodeLabel, Discard, Func, IntoOperand, IntoOperands, OperandExpr, Reg, RegRange,
-    Variable, at, bracket, lane, pair,
+    AddressExpr, Discard, IntoOperand, IntoOperands, OperandExpr, at, bracket, lane, pair,
 };
 pub use section::{Datum, DatumValue};
 pub use statement::InstBuilder;

@@ -1,31 +1,19 @@
 //! Writes the operands of one statement: their text and their records.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
 use core::fmt::Write as _;
 
-use ptx_ir::constant::read_expression;
-use ptx_ir::raw::{RawBody, RawModule};
-use ptx_ir::{
-    Address, AddressForm, Immediate, Limits, Module, NameId, Operand, OperandPool, Selector,
-};
+use ptx_ir::raw::RawBody;
+use ptx_ir::{Address, AddressForm, Module, Operand, OperandPool, Selector};
 use ptx_isa::SpecialReg;
 
 use crate::error::{BuildError, BuildErrorKind};
-use crate::function::Body;
+use crate::function::body::Body;
+use crate::handle::{CodeLabel, Dependency, Func, Reg, Variable};
 use crate::handle_owner::Handle;
-use crate::module::{DeclState, Tables};
-use crate::operand::{CodeLabel, Func, Reg, Variable};
+use crate::literal::{constant, push_digits};
+use crate::module::tables::{DeclState, Tables};
 use crate::refusal::{discarded, early, hidden, later};
-
-/// Something declared that a statement mentions.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Dependency {
-    Reg(u32),
-    Local(u32),
-    Global(u32),
-    Func(u32),
-    Label(u32),
-}
 
 /// Takes the operands of a statement. Only the builder makes one.
 #[derive(Debug)]
@@ -36,24 +24,6 @@ pub struct Writer<'w> {
     /// Whether the instruction takes lists in parentheses.
     pub(crate) takes_lists: bool,
     pub(crate) count: u32,
-}
-
-/// Writes a number, without what formatting costs.
-#[inline]
-pub(crate) fn push_digits(text: &mut String, mut value: u64) {
-    let mut digits = [b'0'; 20];
-    let mut start = digits.len();
-    for (i, digit) in digits.iter_mut().enumerate().rev() {
-        *digit = b'0' + (value % 10) as u8;
-        value /= 10;
-        start = i;
-        if value == 0 {
-            break;
-        }
-    }
-    for digit in digits.get(start..).unwrap_or_default() {
-        text.push(char::from(*digit));
-    }
 }
 
 impl Writer<'_> {
@@ -415,22 +385,4 @@ const fn is_name(operand: Operand) -> bool {
 
 const fn is_number(operand: Operand) -> bool {
     matches!(operand, Operand::Small(_) | Operand::Imm(_))
-}
-
-/// The operand of a constant whose tokens are next to each other.
-pub(crate) fn constant(text: &str, module: &mut Module, pool: &mut OperandPool) -> Option<Operand> {
-    let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
-    let value = read
-        .value
-        .ok()
-        .filter(|_| !read.spaced && read.end == text.len())?;
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_plain = digits.len() < 10
-        && digits.bytes().all(|b| b.is_ascii_digit())
-        && (!digits.starts_with('0') || text == "0");
-    if let Some(small) = value.as_int().filter(|_| is_plain) {
-        return Some(Operand::Small(small as i32));
-    }
-    let text = NameId::new(module.names_mut().intern(text.as_bytes()).0);
-    Some(Operand::Imm(pool.add_immediate(Immediate { text, value })))
 }

@@ -10,8 +10,7 @@ use ptx_isa::{Directive, StateSpace};
 
 use super::{RebuildError, Replay, unknown};
 use ptx_build::{
-    BranchTarget, CodeLabel, Func, FunctionBuilder, OperandExpr, Reg, RegRange,
-    Variable,
+    BranchTarget, CodeLabel, Func, FunctionBuilder, OperandExpr, Reg, RegRange, Variable,
 };
 
 /// A function while it is made anew.
@@ -87,7 +86,9 @@ impl<'a, 'r> Replayed<'a, 'r> {
     }
 
     fn place_pending(&mut self, k: &mut FunctionBuilder<'_>) -> Result<(), RebuildError> {
-        self.pending.take().map_or(Ok(()), |label| Ok(k.place(label)?))
+        self.pending
+            .take()
+            .map_or(Ok(()), |label| Ok(k.place(label)?))
     }
 
     fn statement(
@@ -299,7 +300,9 @@ impl<'a, 'r> Replayed<'a, 'r> {
                 let texts = texts.iter().map(|t| self.all.string(*t));
                 Ok(k.pragmas(&texts.collect::<Result<Vec<&str>, RebuildError>>()?)?)
             }
-            (Directive::Alias, [alias, of]) => Ok(k.alias(self.all.func(*alias)?, self.all.func(*of)?)?),
+            (Directive::Alias, [alias, of]) => {
+                Ok(k.alias(self.all.func(*alias)?, self.all.func(*of)?)?)
+            }
             (Directive::Loc, [file, line, column]) => {
                 let number = |o: &Ir| self.all.number(pool, *o);
                 Ok(k.loc_spelled([number(file)?, number(line)?, number(column)?])?)

@@ -12,8 +12,8 @@ use ptx_ir::{
 use ptx_isa::{Directive, ScalarType};
 
 use ptx_build::{
-    BuildError, Datum, DatumValue, Declaration, Func, FunctionHeader,
-    ModuleBuilder, Number, Variable,
+    BuildError, Datum, DatumValue, Declaration, Func, FunctionHeader, ModuleBuilder, Number,
+    Variable,
 };
 
 /// Why a module cannot be rebuilt.
@@ -146,7 +146,11 @@ impl<'r> Replay<'r> {
         }
     }
 
-    fn directive(&mut self, m: &mut ModuleBuilder, stmt: DirectiveStmt) -> Result<(), RebuildError> {
+    fn directive(
+        &mut self,
+        m: &mut ModuleBuilder,
+        stmt: DirectiveStmt,
+    ) -> Result<(), RebuildError> {
         let pool = self.module.pool();
         let args = pool.slice(stmt.args);
         match (stmt.directive, args) {

@@ -1,6 +1,5 @@
 //! Operands and initial values of a module, as those of the builder.
 
-
 use ptx_ir::{Operand as Ir, OperandPool};
 
 use super::{RebuildError, Replay, unknown};

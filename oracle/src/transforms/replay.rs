@@ -5,8 +5,8 @@ use ptx_ir::{Module, compare};
 use ptx_print::Style;
 
 use crate::assembler::Assemblers;
-use crate::rebuild::rebuild;
 use crate::corpus::cubin::{self, Extent, Info, Outcome};
+use crate::rebuild::rebuild;
 
 /// The text of the rebuilt module, or the difference.
 pub(crate) fn again(module: &Module) -> Result<Vec<u8>, String> {

@@ -1,44 +1,14 @@
 //! Blocks, whose statements can be added in any order.
 
 use alloc::format;
-use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::{Span, StmtSpan};
-
 use super::FunctionBuilder;
-use super::body::{Body, Chunk};
+use super::body::Body;
+use super::chunk::{Block, Chunk};
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::CodeLabel;
 use crate::handle_owner::Handle;
-use crate::operand::CodeLabel;
-
-/// A block and its statements. Those of the current block are in [`Body::out`] instead.
-#[derive(Debug)]
-struct Block {
-    label: u32,
-    chunk: Chunk,
-}
-
-/// The blocks of a function, in the order of the finished text.
-#[derive(Default, Debug)]
-pub(crate) struct Blocks {
-    /// The statements before the first label; empty while the entry is the current block.
-    entry: Chunk,
-    /// How much of the entry there was when the first block was created.
-    entry_start: usize,
-    /// Declarations made since then: they precede all uses.
-    declarations: Chunk,
-    blocks: Vec<Block>,
-    /// The current block; `None` for the entry.
-    current: Option<usize>,
-}
-
-impl Blocks {
-    /// Whether the function is built in the order of its text.
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-}
 
 impl Body {
     /// Makes another block the current one.
@@ -80,20 +50,6 @@ impl Body {
         for block in &mut self.blocks.blocks {
             each(&mut block.chunk);
         }
-    }
-}
-
-impl Chunk {
-    /// Cuts off what begins at or after a place.
-    fn split_off(&mut self, at: usize) -> Self {
-        let text = self.text.split_off(at);
-        let first = (self.order).partition_point(|(_, s)| (s.span().start as usize) < at);
-        let mut order = self.order.split_off(first);
-        for (_, s) in &mut order {
-            let (span, at) = (s.span(), at as u32);
-            *s = StmtSpan::new(Span::new(span.start - at, span.end - at), s.has_comments());
-        }
-        Self { text, order }
     }
 }
 

@@ -9,76 +9,26 @@ use ptx_ir::raw::{RawBody, push_statement};
 use ptx_ir::{
     Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
     LabelId, Module, NameId, Operand, OperandRange, RegDecl, RegDeclId, RegId, Register, ScopeId,
-    Span, Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl, VarId,
+    Span, Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
-use super::blocks::Blocks;
-use super::parameters::Parameter;
+use super::chunk::{Blocks, Chunk};
 use crate::copy::UNPLACED;
-use crate::draft::Order;
+use crate::declared::{LabelInfo, Local, RegisterInfo};
 use crate::error::{BuildError, BuildErrorKind};
-use crate::handle_owner::next_owner;
+use crate::handle::{Dependency, Reg};
+use crate::handle_owner::{Names, next_owner};
 use crate::lexical::ends_with_digit;
-use crate::module::DeclState;
-use crate::operand::Reg;
-use crate::writer::{Dependency, constant};
+use crate::literal::constant;
+use crate::module::tables::DeclState;
 
-#[derive(Debug)]
-pub(crate) struct RegisterInfo {
-    /// Its record, from its first mention on.
-    pub(crate) id: Option<RegId>,
-    pub(super) decl: RegDeclId,
-    pub(super) number: u32,
-    /// Where its name stands.
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-    pub(crate) ty: ScalarType,
-    pub(crate) vector: u8,
-    pub(crate) visible: bool,
-    pub(crate) is_parameter: bool,
-    /// The number in the name of a fresh register; 0 for other registers.
-    pub(crate) fresh_number: u32,
-}
-
-impl RegisterInfo {
-    /// Its name, among those of its function.
-    pub(crate) fn name<'n>(&self, names: &'n str) -> Option<&'n str> {
-        names.get(self.start as usize..self.end as usize)
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Local {
-    pub(crate) id: VarId,
-    pub(crate) name: String,
-    pub(crate) text: String,
-    pub(crate) visible: bool,
-    pub(crate) is_parameter: bool,
-}
-
-/// What stands behind a label that is a table.
-#[derive(Debug)]
-pub(crate) struct Table {
-    pub(crate) text: String,
-    pub(crate) mentions: Vec<Dependency>,
-}
-
-#[derive(Debug)]
-pub(crate) struct LabelInfo {
-    /// Its record, from its first mention on.
-    pub(crate) id: Option<LabelId>,
-    pub(super) record: NameId,
-    pub(crate) name: String,
-    /// Whether the scope that has its name is open.
-    pub(crate) visible: bool,
-    /// The scope that it is placed in.
-    pub(crate) place: Option<u32>,
-    /// The only scope that it can be placed in; none for a name that nothing else has.
-    pub(crate) home: Option<u32>,
-    /// The scopes of the statements that mention it, before it is placed.
-    pub(crate) waiting: Vec<u32>,
-    pub(crate) table: Option<Table>,
+/// The handle of a parameter or result.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Parameter {
+    Unnamed,
+    Variable(u32),
+    Register(u32),
 }
 
 /// What a name of a function means.
@@ -155,24 +105,6 @@ impl Fresh {
     }
 }
 
-/// Text and the statements in it.
-#[derive(Default, Debug)]
-pub(crate) struct Chunk {
-    pub(crate) text: String,
-    /// The statements, with their places in the text.
-    pub(crate) order: Order,
-}
-
-impl Chunk {
-    /// Takes back what begins at or after a place.
-    pub(super) fn truncate(&mut self, len: usize) {
-        self.text.truncate(len);
-        while (self.order.last()).is_some_and(|(_, s)| s.span().start as usize >= len) {
-            self.order.pop();
-        }
-    }
-}
-
 /// The function as far as it is made.
 #[derive(Debug)]
 pub(crate) struct Body {
@@ -233,6 +165,18 @@ pub(crate) struct Body {
 }
 
 impl Body {
+    /// The names that it declared; it has none afterwards.
+    pub(super) fn take_names(&mut self) -> Names {
+        use core::mem::take;
+        Names {
+            function: self.name.clone(),
+            registers: take(&mut self.registers),
+            register_names: take(&mut self.register_names),
+            locals: take(&mut self.locals),
+            labels: take(&mut self.labels),
+        }
+    }
+
     pub(crate) fn register_name(&self, info: &RegisterInfo) -> &str {
         info.name(&self.register_names).unwrap_or_default()
     }

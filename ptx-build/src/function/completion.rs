@@ -10,7 +10,7 @@ use ptx_ir::{Binding, EntityId, RegDeclId, Span, StmtId, StmtSpan};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::FunctionBuilder;
-use super::body::Chunk;
+use super::chunk::Chunk;
 use crate::check::Parsed;
 use crate::draft::{Definition, Order};
 

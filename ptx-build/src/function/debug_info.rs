@@ -11,11 +11,11 @@ use ptx_isa::Directive;
 
 use super::{FunctionBuilder, comment_line};
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::Func;
 use crate::interface::pragma;
+use crate::literal::constant;
 use crate::number::Number;
-use crate::operand::Func;
 use crate::section;
-use crate::writer::constant;
 
 impl<'m> FunctionBuilder<'m> {
     /// A comment on lines of its own, before the statement that follows.

@@ -12,9 +12,9 @@ use super::{FunctionBuilder, no_results};
 use crate::check::{self, Parsed};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
 use crate::number::Number;
-use crate::operand::{Reg, Variable};
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn interface(&mut self) -> Option<&mut FunctionHeader> {

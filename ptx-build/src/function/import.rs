@@ -11,7 +11,7 @@ use ptx_ir::{Body, Module, Operand, ScopeId, Span, Statement, StmtId, StmtSpan};
 use super::FunctionBuilder;
 use crate::check::Parsed;
 use crate::copy::{BodyCopier, BodyNames, Copier, Spellings};
-use crate::writer::Dependency;
+use crate::handle::Dependency;
 
 impl FunctionBuilder<'_> {
     /// Copies statements that were parsed: those that are `wanted`. `place` says where something of the parsed text, counted

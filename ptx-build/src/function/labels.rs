@@ -8,13 +8,15 @@ use ptx_ir::raw::RawBody;
 use ptx_ir::{Code, FunctionKind, Scope, ScopeId, Span, Statement};
 use ptx_isa::Directive;
 
-use super::body::{LabelInfo, MOST_TABS, Table};
+use super::body::MOST_TABS;
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::Declaration;
+use crate::declared::{LabelInfo, Table};
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::{CodeLabel, Func};
 use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
-use crate::operand::{CodeLabel, Func, IntoOperands, OperandExpr};
+use crate::operand::{IntoOperands, OperandExpr};
 use crate::refusal::hidden;
 
 /// An entry of a table of labels.

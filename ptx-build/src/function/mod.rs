@@ -1,7 +1,8 @@
 //! The kernel or function that is being made.
 
 mod blocks;
-mod body;
+pub(crate) mod body;
+mod chunk;
 mod completion;
 mod debug_info;
 mod header;
@@ -20,12 +21,12 @@ use alloc::string::String;
 use ptx_ir::{Code, FuncId, FunctionKind};
 
 use crate::error::{BuildError, BuildErrorKind};
-use crate::module::{Function, ModuleBuilder};
-use crate::operand::Func;
+use crate::handle::Func;
+use crate::module::ModuleBuilder;
+use crate::module::tables::Function;
 use crate::refusal::early;
 use crate::statement::InstBuilder;
-use body::Meaning;
-pub(crate) use body::{Body, LabelInfo, Local, RegisterInfo};
+use body::{Body, Meaning};
 pub use labels::BranchTarget;
 
 /// A comment may not begin another one.
@@ -182,7 +183,8 @@ impl Drop for FunctionBuilder<'_> {
             let nested = core::mem::take(&mut self.body.declared);
             self.module.restore(self.func.index, before, &nested);
         }
-        self.module.tables.past.end(&mut self.body);
+        let names = self.body.take_names();
+        self.module.tables.past.end(self.body.owner, names);
     }
 }
 

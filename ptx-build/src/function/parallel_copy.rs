@@ -9,8 +9,9 @@ use ptx_isa::{ScalarType, TypeKind};
 
 use super::FunctionBuilder;
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::Reg;
 use crate::handle_owner::Handle;
-use crate::operand::{OperandExpr, Reg};
+use crate::operand::OperandExpr;
 
 /// The type with which a register is moved: bits of its width where its own type is not one of moves.
 const fn move_type(ty: ScalarType) -> ScalarType {

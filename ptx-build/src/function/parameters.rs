@@ -10,26 +10,18 @@ use ptx_ir::{
 use ptx_isa::{ScalarType, StateSpace};
 use ptx_verify::Direction;
 
-use super::body::Body;
+use super::body::{Body, Parameter};
 use super::{FunctionBuilder, no_results};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
-use crate::operand::{Reg, Variable};
 
 /// Which of the two lists of a function header a declaration belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum List {
     Results,
     Params,
-}
-
-/// The handle of a parameter or result.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum Parameter {
-    Unnamed,
-    Variable(u32),
-    Register(u32),
 }
 
 impl FunctionBuilder<'_> {
@@ -152,7 +144,8 @@ impl FunctionBuilder<'_> {
 
     /// Forgets the handles that [`bind_interface`](Self::bind_interface) made, and the header.
     pub(super) fn forget_parameters(&mut self) {
-        self.module.tables.past.end(&mut self.body);
+        let names = self.body.take_names();
+        self.module.tables.past.end(self.body.owner, names);
         let (record, kind) = (self.body.record, self.body.kind);
         self.body = Body::new(self.func.index, record, kind, &self.body.name);
         self.module

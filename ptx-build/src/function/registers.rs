@@ -8,16 +8,17 @@ use alloc::vec::Vec;
 use ptx_ir::{Binding, Code, RegDeclId};
 use ptx_isa::{ScalarType, StateSpace};
 
-use super::body::{Fresh, RangeInfo, RegisterInfo};
+use super::body::{Fresh, RangeInfo};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
+use crate::declared::RegisterInfo;
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::{Reg, RegRange};
 use crate::handle_owner::Handle;
-use crate::initializer::Scope as Names;
 use crate::lexical::ends_with_digit;
-use crate::operand::{Reg, RegRange};
+use crate::literal::push_digits;
+use crate::name_scope::NameScope;
 use crate::refusal::hidden;
-use crate::writer::push_digits;
 
 #[cold]
 fn no_member(name: &str, number: u64) -> BuildError {
@@ -222,11 +223,9 @@ impl FunctionBuilder<'_> {
             let help = "variables are declared by `declare`";
             return Err(BuildError::new(BuildErrorKind::Argument, message, help));
         }
-        let scope = Names {
-            tables: &self.module.tables,
-            body: Some(&self.body),
-        };
-        let (text, mentions) = declaration.statement(&scope)?;
+        let mut names = NameScope::new(&self.module.tables, Some(&self.body));
+        let text = declaration.statement(&mut names)?;
+        let mentions = names.mentions;
         for name in declaration.names().filter(|n| n.count.is_none()) {
             self.can_claim(&name.text, self.body.depth())?;
         }

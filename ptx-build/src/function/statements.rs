@@ -11,9 +11,11 @@ use super::body::MOST_TABS;
 use super::import::Lines;
 use crate::check::{self, Parsed};
 use crate::error::BuildError;
+use crate::handle::Dependency;
+use crate::handle::{CodeLabel, Reg};
 use crate::lexical;
-use crate::operand::{CodeLabel, IntoOperands, Reg};
-use crate::writer::{Dependency, Writer};
+use crate::operand::IntoOperands;
+use crate::writer::Writer;
 
 impl<'m> FunctionBuilder<'m> {
     pub(crate) fn writer(&mut self, takes_lists: bool) -> Writer<'_> {

@@ -9,15 +9,16 @@ use ptx_ir::{Binding, FunctionKind, Statement, Var, VarId};
 use ptx_isa::StateSpace;
 
 use super::FunctionBuilder;
-use super::body::{Local, Meaning};
+use super::body::Meaning;
 use crate::declaration::Declaration;
+use crate::declared::Local;
 use crate::error::{BuildError, BuildErrorKind};
-use crate::initializer::Scope as Names;
+use crate::handle::Dependency;
+use crate::handle::{Func, Variable};
 use crate::interface::FunctionHeader;
-use crate::module::DeclState;
-use crate::operand::{Func, Variable};
+use crate::module::tables::DeclState;
+use crate::name_scope::NameScope;
 use crate::refusal::no_variables;
-use crate::writer::Dependency;
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn add_local(
@@ -62,11 +63,9 @@ impl<'m> FunctionBuilder<'m> {
                 "registers are made by `reg`, or declared by `registers`, `named_reg` and their like",
             ));
         }
-        let scope = Names {
-            tables: &self.module.tables,
-            body: Some(&self.body),
-        };
-        let (text, mentions) = declaration.statement(&scope)?;
+        let mut names = NameScope::new(&self.module.tables, Some(&self.body));
+        let text = declaration.statement(&mut names)?;
+        let mentions = names.mentions;
         let mut members: Vec<(String, String)> = Vec::new();
         for name in declaration.names() {
             if name.count.is_some() && self.body.has_range(&name.text) {

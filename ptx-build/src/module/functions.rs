@@ -10,11 +10,12 @@ use super::tables::{DeclState, Function};
 use crate::declaration::Declaration;
 use crate::draft::Definition;
 use crate::error::{BuildError, BuildErrorKind};
-use crate::function::{Body, FunctionBuilder, no_results};
+use crate::function::body::Body;
+use crate::function::{FunctionBuilder, no_results};
+use crate::handle::Func;
 use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::lexical;
-use crate::operand::Func;
 use crate::refusal::{discarded, taken};
 
 impl ModuleBuilder {

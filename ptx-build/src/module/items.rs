@@ -10,9 +10,9 @@ use ptx_isa::Directive;
 
 use super::ModuleBuilder;
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::Func;
 use crate::interface::pragma;
 use crate::lexical;
-use crate::operand::Func;
 use crate::refusal::taken;
 use crate::section::{self, Datum};
 

@@ -3,7 +3,7 @@
 mod functions;
 mod header;
 mod items;
-mod tables;
+pub(crate) mod tables;
 mod variables;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use ptx_isa::{PtxVersion, Target};
 use crate::draft::Draft;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::{HandleOwners, next_owner};
-pub(crate) use tables::{DeclState, Function, Tables};
+use tables::Tables;
 
 /// Makes a module: header, variables, kernels and functions.
 #[derive(Debug)]

@@ -9,11 +9,11 @@ use core::ops::Bound;
 use ptx_ir::{Code, FuncId, FunctionKind, SymbolId};
 
 use crate::error::{BuildError, BuildErrorKind};
+use crate::handle::Dependency;
+use crate::handle::{Func, Variable};
 use crate::handle_owner::{Handle, HandleOwners};
 use crate::interface::FunctionHeader;
-use crate::operand::{Func, Variable};
 use crate::refusal::{discarded, later};
-use crate::writer::Dependency;
 
 /// A variable of the module.
 #[derive(Debug)]

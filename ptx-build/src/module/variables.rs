@@ -11,11 +11,11 @@ use super::ModuleBuilder;
 use super::tables::Global;
 use crate::declaration::Declaration;
 use crate::error::BuildError;
-use crate::initializer::Scope;
+use crate::handle::Dependency;
+use crate::handle::Variable;
 use crate::lexical;
-use crate::operand::Variable;
+use crate::name_scope::NameScope;
 use crate::refusal::{no_variables, taken};
-use crate::writer::Dependency;
 
 impl ModuleBuilder {
     /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
@@ -29,11 +29,9 @@ impl ModuleBuilder {
 
     /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
     pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Variable>, BuildError> {
-        let scope = Scope {
-            tables: &self.tables,
-            body: None,
-        };
-        let (text, mut mentions) = declaration.statement(&scope)?;
+        let mut names = NameScope::new(&self.tables, None);
+        let text = declaration.statement(&mut names)?;
+        let mut mentions = names.mentions;
         let mut whole = self.tables.header.clone();
         mentions.sort_unstable();
         mentions.dedup();
@@ -77,10 +75,11 @@ impl ModuleBuilder {
             .import(&parsed, start, at, |name| tables.symbol(name));
         let found: BTreeMap<String, SymbolId> = found.into_iter().collect();
         let handles = members.into_iter().map(|(name, text, known)| {
-            let symbol = match found.get(&name) {
+            let before = known.and_then(|index| self.plain_symbol(index));
+            let symbol = before.unwrap_or_else(|| match found.get(&name) {
                 Some(symbol) if declaration.is_plain(&name) => *symbol,
                 _ => self.member_symbol(&name, &found),
-            };
+            });
             let index = known.unwrap_or(self.tables.globals.len() as u32);
             self.tables.names.insert(name.clone());
             let global = Global { name, text, symbol };
@@ -97,6 +96,13 @@ impl ModuleBuilder {
             }
         });
         Ok(handles.collect())
+    }
+
+    /// The name of a variable that was declared by a plain name, which it keeps.
+    fn plain_symbol(&self, variable: u32) -> Option<SymbolId> {
+        let id = self.tables.globals.get(variable as usize)?.symbol;
+        let symbol = self.draft.module.symbols().get(id)?;
+        symbol.number.is_none().then_some(id)
     }
 
     /// Adds the name of a member of a range, whose first member is among those found.
