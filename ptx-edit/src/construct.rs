@@ -347,7 +347,7 @@ impl Editor<'_> {
         Ok(Operand::Str(self.intern(&quoted)))
     }
 
-    fn draft(&self, statement: Statement) -> NewStmt {
+    pub(crate) fn draft(&self, statement: Statement) -> NewStmt {
         NewStmt {
             statement,
             body: self.body,

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use ptx_ir::StmtId;
+use ptx_ir::{Span, StmtId};
 
 /// Why an edit was refused. Nothing has changed then.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,6 +43,15 @@ pub enum EditError {
     },
     /// The declaration of the name does not stand before the statement in a scope around it, or another one hides it.
     Hidden(String),
+    /// Nothing that is visible at the place of a text has this name.
+    Undeclared(String),
+    /// The text cannot be parsed as statements of a function.
+    Syntax {
+        /// What is wrong.
+        message: String,
+        /// Where, from the start of the text.
+        span: Span,
+    },
     /// Other statements mention the name.
     Used(String),
     /// Two edits of a batch change the same part of a statement.
@@ -74,6 +83,8 @@ impl fmt::Display for EditError {
                 "`{name}` cannot be used beside `{other}`: they differ only in digits at the end, so that members of a range would have the same name"
             ),
             Self::Hidden(name) => write!(f, "`{name}` cannot be seen here"),
+            Self::Undeclared(name) => write!(f, "undeclared name `{name}`"),
+            Self::Syntax { message, .. } => f.write_str(message),
             Self::Used(name) => write!(f, "other statements mention `{name}`"),
             Self::Conflict {
                 statement,

@@ -115,7 +115,7 @@ impl Editor<'_> {
         self.place_scope(Some(at))
     }
 
-    fn place_scope(&mut self, before: Option<StmtId>) -> Result<[StmtId; 2], EditError> {
+    pub(crate) fn place_scope(&mut self, before: Option<StmtId>) -> Result<[StmtId; 2], EditError> {
         let scope = ScopeId::from_index(self.body().inner_scopes().len() + 1);
         let braces = [Statement::Open(scope), Statement::Close(scope)];
         self.check_insert(braces[0], before)?;
@@ -140,7 +140,11 @@ impl Editor<'_> {
         Ok([open, close])
     }
 
-    fn place(&mut self, before: Option<StmtId>, new: NewStmt) -> Result<StmtId, EditError> {
+    pub(crate) fn place(
+        &mut self,
+        before: Option<StmtId>,
+        new: NewStmt,
+    ) -> Result<StmtId, EditError> {
         self.check_owner(&new)?;
         self.look_up_symbols(new.statement);
         let key = self.key_after(before);
@@ -176,7 +180,7 @@ impl Editor<'_> {
     }
 
     /// The key of the place right after a statement.
-    fn key_after(&self, before: Option<StmtId>) -> u64 {
+    pub(crate) fn key_after(&self, before: Option<StmtId>) -> u64 {
         before.map_or(0, |b| raw::stmt_key(self.body(), b)) + 1
     }
 

@@ -60,10 +60,10 @@ impl Editor<'_> {
             _ => return Ok(()),
         };
         let here = raw::scope_of_key(body, key);
-        let declared = decl.is_none_or(|d| {
-            matches!(body.statement(d), Some(Statement::Decl(_))) && raw::stmt_key(body, d) < key
-        });
-        if !declared || !body.is_in_scope(here, scope) || is_shadowed(body, name, scope, here) {
+        if !is_declared_before(body, decl, key)
+            || !body.is_in_scope(here, scope)
+            || is_shadowed(body, name, scope, here)
+        {
             return Err(self.hidden(name));
         }
         Ok(())
@@ -147,6 +147,13 @@ impl Editor<'_> {
                 .chain(vars)
                 .any(|(o, is_range)| !is_range && member(name, o))
     }
+}
+
+/// Whether a declaration, if it is a statement, is before a place.
+pub(crate) fn is_declared_before(body: &Body, stmt: Option<StmtId>, key: u64) -> bool {
+    stmt.is_none_or(|d| {
+        matches!(body.statement(d), Some(Statement::Decl(_))) && raw::stmt_key(body, d) < key
+    })
 }
 
 /// The name of what an operand refers to, without a number.

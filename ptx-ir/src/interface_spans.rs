@@ -71,6 +71,49 @@ fn list_at(text: &[u8], tokens: &[Token], open: usize) -> Option<(ListSpans, usi
     None
 }
 
+impl InterfaceSpans {
+    /// The spans of a header of a function or a prototype, which counts from `base` in the source. The name of a prototype is
+    /// `_`.
+    #[must_use]
+    pub fn read(text: &[u8], base: u32) -> Option<Self> {
+        let tokens: Vec<Token> = Lexer::fragment(text)
+            .filter(|t| !t.kind.is_trivia())
+            .collect();
+        let mut results = None;
+        let mut attribute = false;
+        let mut i = 0;
+        loop {
+            let token = tokens.get(i)?;
+            match token.span.of(text) {
+                b"(" => {
+                    let (list, next) = list_at(text, &tokens, i)?;
+                    if !attribute {
+                        results = Some(list);
+                    }
+                    i = next;
+                    continue;
+                }
+                word => attribute = Directive::from_text(word) == Some(Directive::Attribute),
+            }
+            if token.kind == TokenKind::Ident || token.span.of(text) == b"_" {
+                break;
+            }
+            i += 1;
+        }
+        let name = tokens.get(i)?.span;
+        let params = list_at(text, &tokens, i + 1).map(|(list, _)| list);
+        let shift = |list: ListSpans| ListSpans {
+            list: list.list.shifted(base),
+            elements: list.elements.iter().map(|s| s.shifted(base)).collect(),
+        };
+        Some(InterfaceSpans {
+            name: name.shifted(base),
+            results: results.map(shift),
+            params: params.map(shift),
+        })
+    }
+}
+
 impl Module {
     /// Where the parts of the header of a function are in the source: of its item, or of the statement that declares it inside
     /// another function. `None` if an edit created the function or its header could not be parsed. Linear in the module.
@@ -98,44 +141,6 @@ impl Module {
         if let Some(body) = record.body.and_then(|b| self.bodies().get(b)) {
             span.end = body.base();
         }
-        header_spans(span.of(self.source()), span.start)
+        InterfaceSpans::read(span.of(self.source()), span.start)
     }
-}
-
-fn header_spans(text: &[u8], base: u32) -> Option<InterfaceSpans> {
-    let tokens: Vec<Token> = Lexer::fragment(text)
-        .filter(|t| !t.kind.is_trivia())
-        .collect();
-    let mut results = None;
-    let mut attribute = false;
-    let mut i = 0;
-    loop {
-        let token = tokens.get(i)?;
-        match token.span.of(text) {
-            b"(" => {
-                let (list, next) = list_at(text, &tokens, i)?;
-                if !attribute {
-                    results = Some(list);
-                }
-                i = next;
-                continue;
-            }
-            word => attribute = Directive::from_text(word) == Some(Directive::Attribute),
-        }
-        if token.kind == TokenKind::Ident {
-            break;
-        }
-        i += 1;
-    }
-    let name = tokens.get(i)?.span;
-    let params = list_at(text, &tokens, i + 1).map(|(list, _)| list);
-    let shift = |list: ListSpans| ListSpans {
-        list: list.list.shifted(base),
-        elements: list.elements.iter().map(|s| s.shifted(base)).collect(),
-    };
-    Some(InterfaceSpans {
-        name: name.shifted(base),
-        results: results.map(shift),
-        params: params.map(shift),
-    })
 }

@@ -263,16 +263,42 @@ impl OperandPool {
 
     /// Copies the parts of these operands, so that they share none with others.
     pub fn deep_copy(&mut self, range: OperandRange) {
+        self.copy_parts(None, range, |leaf| leaf);
+    }
+
+    /// Appends copies of operands of another pool. `leaf` translates those that have no parts.
+    pub fn import(
+        &mut self,
+        other: &Self,
+        operands: &[Operand],
+        leaf: impl FnMut(Operand) -> Operand,
+    ) -> OperandRange {
+        let range = self.extend(operands);
+        self.copy_parts(Some(other), range, leaf);
+        range
+    }
+
+    /// Replaces the parts of these operands, which are in this pool or in another one, by copies.
+    fn copy_parts(
+        &mut self,
+        other: Option<&Self>,
+        range: OperandRange,
+        mut leaf: impl FnMut(Operand) -> Operand,
+    ) {
         let slots = |range: OperandRange| {
             (0..range.len() as u32).map(move |i| OperandSlot::Pool(range.at(i)))
         };
         let mut worklist: Vec<OperandSlot> = slots(range).collect();
         while let Some(slot) = worklist.pop() {
             let operand = self.at_slot(slot);
+            let from = other.unwrap_or(self);
             let parts = match operand.parts() {
-                OperandParts::Leaf => continue,
+                OperandParts::Leaf => {
+                    self.set_slot(slot, leaf(operand));
+                    continue;
+                }
                 OperandParts::Address(id) => {
-                    let Some(address) = self.address(id).copied() else {
+                    let Some(address) = from.address(id).copied() else {
                         continue;
                     };
                     let id = self.add_address(address);
@@ -280,18 +306,19 @@ impl OperandPool {
                     OperandParts::Address(id)
                 }
                 OperandParts::List(id) => {
-                    let elements = self.list(id).to_vec();
+                    let elements = from.list(id).to_vec();
                     let range = self.extend(&elements);
                     worklist.extend(slots(range));
                     OperandParts::List(self.lists.push(range))
                 }
                 OperandParts::One(at) => {
-                    let copy = self.extend(&[self.get(at)]);
+                    let copy = [from.get(at)];
+                    let copy = self.extend(&copy);
                     worklist.extend(slots(copy));
                     OperandParts::One(copy.at(0))
                 }
                 OperandParts::Two(at) => {
-                    let (first, second) = self.pair(at);
+                    let (first, second) = from.pair(at);
                     let copy = self.extend(&[first, second]);
                     worklist.extend(slots(copy));
                     OperandParts::Two(copy.at(0))

@@ -1,0 +1,367 @@
+//! Statements given as text.
+
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::raw::RawBody;
+use ptx_ir::{
+    Binding, Body, Code, DeclId, Declarator, Diagnostic, GuardSense, ImmId, Inst, InstId, Label,
+    LabelId, Module, NameId, Operand, OperandRange, RegDecl, RegDeclId, RegId, ScopeId, Span,
+    Statement, StmtId, TableRange, Var, VarDecl, VarId,
+};
+
+use crate::construct::UNPLACED;
+use crate::names::NameForm;
+use crate::{EditError, Editor};
+
+impl Editor<'_> {
+    /// Inserts statements, given as PTX text, before another one. A name in the text denotes what it would denote there, or
+    /// what the text declares. Comments of the text are dropped. Returns the new statements.
+    ///
+    /// The cost is that of copying the tables of the body, and linear in its names for each distinct name of the text.
+    ///
+    /// ```
+    /// use ptx_edit::{EditError, EditModule as _};
+    /// let text = ".version 8.0\n.target sm_80\n.entry k()\n{\n\t.reg .b32 %r<3>;\n\tmov.b32 %r1, 7;\n\tret;\n}\n";
+    /// let mut module = ptx_parse::parse_str(text).module;
+    /// let k = module.function("k").ok_or(EditError::NoBody)?;
+    /// let mut editor = module.edit(k)?;
+    /// let ret = editor.body().statements().last().ok_or(EditError::NoStatement)?.0;
+    /// editor.insert_text_before(ret, ".reg .pred %p; setp.eq.s32 %p, %r1, 0; @%p bra DONE; add.s32 %r2, %r1, 1; DONE:")?;
+    /// let undeclared = editor.insert_text_before(ret, "mov.b32 %r3, 0;");
+    /// assert_eq!(undeclared, Err(EditError::Undeclared("%r3".into())));
+    /// let now = String::from_utf8_lossy(&ptx_print::verbatim(&module)).into_owned();
+    /// assert!(now.ends_with("\t@%p bra DONE;\n\tadd.s32 %r2, %r1, 1;\nDONE:\n\tret;\n}\n"), "{now}");
+    /// # Ok::<(), EditError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Syntax`] if the text is not a sequence of statements; [`EditError::Undeclared`] if it uses a name that
+    /// denotes nothing; [`EditError::Taken`] and [`EditError::Overlap`] if it declares a name that conflicts with another;
+    /// [`EditError::Kind`] for prototypes, functions, and attributes of variables; and those of
+    /// [`insert_before`](Self::insert_before). Nothing has changed then.
+    pub fn insert_text_before(&mut self, at: StmtId, text: &str) -> Result<Vec<StmtId>, EditError> {
+        self.statement(at)?;
+        let before = self.body().before(at);
+        self.insert_text(before, text)
+    }
+
+    /// Inserts statements, given as PTX text, after another one: see [`insert_text_before`](Self::insert_text_before).
+    ///
+    /// # Errors
+    ///
+    /// As for [`insert_text_before`](Self::insert_text_before).
+    pub fn insert_text_after(&mut self, at: StmtId, text: &str) -> Result<Vec<StmtId>, EditError> {
+        self.statement(at)?;
+        self.insert_text(Some(at), text)
+    }
+
+    fn insert_text(
+        &mut self,
+        before: Option<StmtId>,
+        text: &str,
+    ) -> Result<Vec<StmtId>, EditError> {
+        let module = parse(text)?;
+        let Some((_, _, body)) = module.definitions().next() else {
+            return Ok(Vec::new());
+        };
+        let saved = self.body().clone();
+        let mut import = Import {
+            key: self.key_after(before),
+            editor: self,
+            module: &module,
+            body,
+            operands: Operands::default(),
+            decls: BTreeMap::new(),
+        };
+        let result = import.statements(before);
+        if result.is_err() {
+            *self.body_mut() = saved;
+            self.registers = None;
+        }
+        result
+    }
+}
+
+/// What is before the text when it is parsed.
+const HEAD: &str = ".version 9.0\n.target sm_100\n.address_size 64\n.func f()\n{\n";
+
+/// The text as the body of a function.
+fn parse(text: &str) -> Result<Module, EditError> {
+    let parsed = ptx_parse::parse_str(&[HEAD, text, "\n}\n"].concat());
+    // Names of the function are resolved later.
+    let is_wrong =
+        |d: &&Diagnostic| d.severity == ptx_ir::Severity::Error && d.code != Code::UndefinedName;
+    let error = |message: &str, span: Span| {
+        let shift = |at: u32| at.saturating_sub(HEAD.len() as u32).min(text.len() as u32);
+        Err(EditError::Syntax {
+            message: String::from(message),
+            span: Span::new(shift(span.start), shift(span.end)),
+        })
+    };
+    if let Some(d) = parsed.diagnostics.iter().find(is_wrong) {
+        return error(&d.message, d.span);
+    }
+    // Four items: the header and the function.
+    if parsed.module.items().count() != 4 {
+        return error("unbalanced braces", Span::at(0, text.len()));
+    }
+    Ok(parsed.module)
+}
+
+/// What operands of the text are in the function.
+#[derive(Default)]
+struct Operands {
+    registers: BTreeMap<RegId, RegId>,
+    vars: BTreeMap<VarId, VarId>,
+    labels: BTreeMap<LabelId, LabelId>,
+    immediates: BTreeMap<ImmId, Operand>,
+    /// Undeclared names.
+    names: BTreeMap<NameId, Operand>,
+    /// Strings.
+    texts: BTreeMap<NameId, NameId>,
+}
+
+impl Operands {
+    fn translate(&self, operand: Operand) -> Operand {
+        let text = |name| self.texts.get(&name).copied().unwrap_or(name);
+        match operand {
+            Operand::Reg(id) => self.registers.get(&id).copied().map(Operand::Reg),
+            Operand::Var(id) => self.vars.get(&id).copied().map(Operand::Var),
+            Operand::Label(id) => self.labels.get(&id).copied().map(Operand::Label),
+            Operand::Imm(id) => self.immediates.get(&id).copied(),
+            Operand::Name(name) => self.names.get(&name).copied(),
+            Operand::Str(name) => Some(Operand::Str(text(name))),
+            Operand::Section(name) => Some(Operand::Section(text(name))),
+            _ => None,
+        }
+        .unwrap_or(operand)
+    }
+}
+
+struct Import<'e, 'm, 't> {
+    editor: &'e mut Editor<'m>,
+    /// The place of the text.
+    key: u64,
+    module: &'t Module,
+    body: &'t Body,
+    operands: Operands,
+    decls: BTreeMap<RegDeclId, RegDeclId>,
+}
+
+impl Import<'_, '_, '_> {
+    /// Places all statements; gives their ids.
+    fn statements(&mut self, mut before: Option<StmtId>) -> Result<Vec<StmtId>, EditError> {
+        for (id, label) in self.body.labels().iter() {
+            let name = self.new_name(label.name, NameForm::Plain)?;
+            let label = Label {
+                name,
+                scope: ScopeId::new(0),
+                stmt: UNPLACED,
+            };
+            let new = self.editor.body_mut().labels_mut().push(label);
+            self.operands.labels.insert(id, new);
+        }
+        let mut placed = Vec::new();
+        let mut open = Vec::new();
+        for (_, statement) in self.body.statements() {
+            let id = match statement {
+                Statement::Open(_) => {
+                    let [first, last] = self.editor.place_scope(before)?;
+                    open.push(last);
+                    first
+                }
+                Statement::Close(_) => open.pop().ok_or(EditError::NoStatement)?,
+                other => {
+                    let new = self.statement(other)?;
+                    let new = self.editor.draft(new);
+                    self.editor.place(before, new)?
+                }
+            };
+            before = Some(id);
+            placed.push(id);
+        }
+        Ok(placed)
+    }
+
+    fn statement(&mut self, statement: Statement) -> Result<Statement, EditError> {
+        let wanted = "statement that can be inserted as text";
+        self.prepare(statement)?;
+        Ok(match statement {
+            Statement::Inst(id) => Statement::Inst(self.instruction(id)?),
+            Statement::Label(id) => match self.operands.labels.get(&id) {
+                Some(&id) => Statement::Label(id),
+                None => return Err(EditError::Kind { wanted }),
+            },
+            Statement::Decl(id) => Statement::Decl(self.declaration(id)?),
+            Statement::Directive(id) => {
+                let directive = self.body.directives().get(id).copied();
+                let mut directive = directive.ok_or(EditError::Kind { wanted })?;
+                directive.args = self.import(self.body.pool().slice(directive.args));
+                let directives = self.editor.body_mut().directives_mut();
+                Statement::Directive(directives.push(directive))
+            }
+            _ => return Err(EditError::Kind { wanted }),
+        })
+    }
+
+    fn instruction(&mut self, id: InstId) -> Result<InstId, EditError> {
+        let inst = self.body.inst(id).ok_or(EditError::NoStatement)?;
+        let sig = self.module.signature(inst.sig).text();
+        let sig = self.editor.mnemonic(sig)?;
+        let pool = self.body.pool();
+        let guard = inst.guard();
+        let predicate = guard.map(|g| pool.get(g.predicate));
+        let all = predicate
+            .into_iter()
+            .chain(pool.slice(inst.operands()).iter().copied());
+        let range = self.import(&all.collect::<Vec<_>>());
+        let sense = guard.map(|g| GuardSense::negated_if(g.negated));
+        let inst = Inst::new(sig, range, sense);
+        Ok(self.editor.body_mut().insts_mut().push(inst))
+    }
+
+    fn declaration(&mut self, id: DeclId) -> Result<DeclId, EditError> {
+        let tables = self.body.declarations();
+        let decl = *tables.decls.get(id).ok_or(EditError::NoStatement)?;
+        if decl.attributes.len > 0 {
+            let wanted = "declaration without attributes";
+            return Err(EditError::Kind { wanted });
+        }
+        let mut all = Vec::new();
+        for d in tables.declarators(id) {
+            let (name, binding) = self.bind(d)?;
+            all.push(Declarator {
+                name,
+                binding,
+                count: self.import_one(d.count),
+                dims: self.import(self.body.pool().slice(d.dims)),
+                init: self.import_one(d.init),
+            });
+        }
+        let (bank, align) = (self.import_one(decl.bank), self.import_one(decl.align));
+        let tables = self.editor.body_mut().declarations_mut();
+        let start = tables.declarators.len() as u32;
+        let len = all.len() as u32;
+        for declarator in all {
+            tables.declarators.push(declarator);
+        }
+        Ok(tables.decls.push(VarDecl {
+            bank,
+            align,
+            declarators: TableRange { start, len },
+            ..decl
+        }))
+    }
+
+    /// The name and the record of a declared register or variable.
+    fn bind(&mut self, d: &Declarator) -> Result<(NameId, Binding), EditError> {
+        let (scope, stmt) = (ScopeId::new(0), Some(UNPLACED));
+        match d.binding {
+            Binding::Register(decl) => {
+                let old = *self
+                    .body
+                    .reg_decls()
+                    .get(decl)
+                    .ok_or(EditError::UnknownId)?;
+                let name = self.new_name(d.name, NameForm::of(old.count))?;
+                let new = RegDecl {
+                    name,
+                    scope,
+                    stmt,
+                    ..old
+                };
+                let id = self.editor.body_mut().reg_decls_mut().push(new);
+                self.decls.insert(decl, id);
+                Ok((name, Binding::Register(id)))
+            }
+            Binding::Var(first) => {
+                let old = *self.body.vars().get(first).ok_or(EditError::UnknownId)?;
+                let name = self.new_name(d.name, NameForm::of(old.number))?;
+                let new = Var {
+                    name,
+                    scope,
+                    stmt,
+                    ..old
+                };
+                let id = self.editor.body_mut().vars_mut().push(new);
+                self.operands.vars.insert(first, id);
+                Ok((name, Binding::Var(id)))
+            }
+            other => Ok((d.name, other)),
+        }
+    }
+
+    fn new_name(&mut self, name: NameId, form: NameForm) -> Result<NameId, EditError> {
+        self.editor.new_name(self.module.name(name), form)
+    }
+
+    /// Finds out what the operands of a statement are in the function.
+    fn prepare(&mut self, statement: Statement) -> Result<(), EditError> {
+        for operand in self.body.walk(statement).operands() {
+            match operand {
+                Operand::Reg(id) if !self.operands.registers.contains_key(&id) => {
+                    let register = self.body.registers().get(id);
+                    let register = *register.ok_or(EditError::UnknownId)?;
+                    if let Some(&decl) = self.decls.get(&register.decl) {
+                        let new = self.editor.register(decl, register.number)?;
+                        self.operands.registers.insert(id, new);
+                    }
+                }
+                Operand::Var(id) if !self.operands.vars.contains_key(&id) => {
+                    self.prepare_member(id)?;
+                }
+                Operand::Imm(id) => {
+                    if let Some(immediate) = self.body.pool().immediate(id) {
+                        let new = self.editor.constant(self.module.name(immediate.text))?;
+                        self.operands.immediates.insert(id, new);
+                    }
+                }
+                Operand::Name(name) if !self.operands.names.contains_key(&name) => {
+                    let text = self.module.name(name);
+                    let found = self.editor.resolve(self.key, text);
+                    let found = found.ok_or_else(|| EditError::Undeclared(String::from(text)))?;
+                    self.operands.names.insert(name, found);
+                }
+                Operand::Str(name) | Operand::Section(name) => {
+                    let new = self.editor.intern(self.module.name(name));
+                    self.operands.texts.insert(name, new);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A member of a range of variables that the text declares.
+    fn prepare_member(&mut self, id: VarId) -> Result<(), EditError> {
+        let vars = self.body.vars();
+        let var = *vars.get(id).ok_or(EditError::UnknownId)?;
+        let same = |v: &Var| (v.name, v.stmt, v.scope) == (var.name, var.stmt, var.scope);
+        let mut declared = self.operands.vars.iter();
+        let first = declared.find(|(old, _)| vars.get(**old).is_some_and(same));
+        if let Some((_, &first)) = first
+            && let Some(new) = self.editor.var_member(first, var.number)
+        {
+            self.operands.vars.insert(id, new);
+        }
+        Ok(())
+    }
+
+    fn import(&mut self, operands: &[Operand]) -> OperandRange {
+        let pool = self.editor.pool_mut();
+        pool.import(self.body.pool(), operands, |o| self.operands.translate(o))
+    }
+
+    fn import_one(&mut self, operand: Operand) -> Operand {
+        match operand {
+            Operand::Absent => operand,
+            _ => {
+                let at = self.import(&[operand]).at(0);
+                self.editor.body().pool().get(at)
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a name denotes at a place of a function.
+
+use ptx_ir::name::{plain_wins, range_member};
+use ptx_ir::raw::{RawBody, RawModule};
+use ptx_ir::{LabelId, NameId, Operand, RegDeclId, ScopeId, StmtId, Symbol, SymbolId, Var, VarId};
+
+use crate::Editor;
+use crate::visibility::is_declared_before;
+
+/// A declaration of a body.
+#[derive(Copy, Clone)]
+enum Local {
+    Register(RegDeclId),
+    /// A variable, or the first one of a range.
+    Var(VarId),
+    Label(LabelId),
+}
+
+impl Editor<'_> {
+    /// The operand that a name denotes at a place; `None` if nothing visible has the name. Linear in the names of the function
+    /// and of the module.
+    pub(crate) fn resolve(&mut self, key: u64, name: &str) -> Option<Operand> {
+        let plain = self.module.find_name(name.as_bytes());
+        let plain = plain.and_then(|name| self.innermost(key, name, None));
+        let member = range_member(name).and_then(|(stem, number)| {
+            let stem = self.module.find_name(stem.as_bytes())?;
+            let (depth, local) = self.innermost(key, stem, Some(number))?;
+            Some((depth, local, number))
+        });
+        match (plain, member) {
+            (Some((depth, local)), Some((range, ..))) if plain_wins(depth, range) => {
+                self.operand_of(local, None)
+            }
+            (_, Some((_, local, number))) => self.operand_of(local, Some(number)),
+            (Some((_, local)), None) => self.operand_of(local, None),
+            (None, None) => self.symbol_named(name).map(Operand::Symbol),
+        }
+    }
+
+    /// The innermost visible declaration of a name and its depth: a plain one, or a range with this member.
+    fn innermost(&self, key: u64, name: NameId, number: Option<u32>) -> Option<(u32, Local)> {
+        let body = self.body();
+        let here = ptx_ir::raw::scope_of_key(body, key);
+        let visible = |scope: ScopeId, stmt: Option<StmtId>| {
+            body.is_in_scope(here, scope) && is_declared_before(body, stmt, key)
+        };
+        let registers = body.reg_decls().iter().filter(|(_, d)| {
+            let fits = number.map_or(d.count.is_none(), |n| d.count.is_some_and(|c| n < c));
+            d.name == name && fits && visible(d.scope, d.stmt)
+        });
+        let vars = body.vars().iter().filter(|(_, v)| {
+            v.name == name && v.number.is_some() == number.is_some() && visible(v.scope, v.stmt)
+        });
+        let labels = body
+            .labels()
+            .iter()
+            .filter(|(_, l)| l.name == name && number.is_none() && visible(l.scope, None));
+        let registers = registers.map(|(id, d)| (d.scope, Local::Register(id)));
+        let vars = vars.map(|(id, v)| (v.scope, Local::Var(id)));
+        let labels = labels.map(|(id, l)| (l.scope, Local::Label(id)));
+        let mut found: Option<(ScopeId, Local)> = None;
+        for (scope, local) in registers.chain(vars).chain(labels) {
+            if found.is_none_or(|(outer, _)| outer != scope && body.is_in_scope(scope, outer)) {
+                found = Some((scope, local));
+            }
+        }
+        let (scope, local) = found?;
+        let depth = |mut scope: ScopeId| {
+            let mut depth = 0;
+            while let Some(s) = body.scope(scope) {
+                (scope, depth) = (s.parent, depth + 1);
+            }
+            depth
+        };
+        Some((depth(scope), local))
+    }
+
+    fn operand_of(&mut self, local: Local, number: Option<u32>) -> Option<Operand> {
+        match local {
+            Local::Register(decl) => {
+                let id = self.register(decl, number.unwrap_or_default()).ok()?;
+                Some(Operand::Reg(id))
+            }
+            Local::Var(first) => self.var_member(first, number).map(Operand::Var),
+            Local::Label(id) => Some(Operand::Label(id)),
+        }
+    }
+
+    /// A member of a range of variables, or the variable itself.
+    pub(crate) fn var_member(&mut self, first: VarId, number: Option<u32>) -> Option<VarId> {
+        let wanted = Var {
+            number,
+            ..*self.body().vars().get(first)?
+        };
+        let is_it = |(_, v): &(VarId, &Var)| **v == wanted;
+        let found = self.body().vars().iter().find(is_it).map(|(id, _)| id);
+        match found {
+            Some(id) => Some(id),
+            None => Some(self.body_mut().vars_mut().push(wanted)),
+        }
+    }
+
+    /// The symbol of the module that a name denotes.
+    fn symbol_named(&mut self, name: &str) -> Option<SymbolId> {
+        let find = |name: &str, number: Option<u32>, is_range: bool| {
+            let name = self.module.find_name(name.as_bytes())?;
+            let mut symbols = self.module.symbols().iter();
+            let same = |s: &Symbol| s.name == name && s.number.is_some() == is_range;
+            symbols.find(|(_, s)| same(s) && number.is_none_or(|n| s.number == Some(n)))
+        };
+        if let Some((id, _)) = find(name, None, false) {
+            return Some(id);
+        }
+        let (stem, number) = range_member(name)?;
+        if let Some((id, _)) = find(stem, Some(number), true) {
+            return Some(id);
+        }
+        let first = *find(stem, None, true)?.1;
+        let number = Some(number);
+        Some(self.module.symbols_mut().push(Symbol { number, ..first }))
+    }
+}

@@ -1,0 +1,284 @@
+//! The lists of parameters of functions and prototypes: their records, and their text.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::edit_log::{Change, NewText, Patch};
+use ptx_ir::raw::{RawBody, RawEdits, RawModule};
+use ptx_ir::{
+    Binding, FuncId, Interface, InterfaceSpans, Item, ItemId, Module, NameId, Operand, Param,
+    PrototypeId, RegDecl, Register, ScopeId, Span, Statement, StmtId, SymbolId, TableRange,
+    TypeName, Var,
+};
+use ptx_isa::{ScalarType, StateSpace};
+
+use super::list::{ListChange, change_list};
+use super::{NewParam, ParamList};
+use crate::editor::EditModule as _;
+use crate::name_conflicts::{Visible, check_new_name};
+use crate::names::NameForm;
+use crate::{EditError, Editor, ModuleEditor};
+
+/// What happens to one element of a list.
+#[derive(Copy, Clone)]
+pub(super) enum SignatureChange<'p> {
+    Insert(&'p NewParam),
+    Remove,
+    SetType(ScalarType),
+}
+
+/// Something with lists of parameters.
+#[derive(Copy, Clone)]
+pub(super) enum Header {
+    /// A declaration or the definition of a function.
+    Function(FuncId),
+    /// A prototype in the body of a function.
+    Prototype(FuncId, PrototypeId),
+}
+
+/// Where a header is: an item, or a statement of a function.
+#[derive(Copy, Clone)]
+enum Place {
+    Item(ItemId),
+    Statement(FuncId, StmtId),
+}
+
+/// The declarations and the definition of a symbol.
+pub(super) fn declarations(module: &Module, symbol: SymbolId) -> Vec<FuncId> {
+    let functions = module.functions().iter();
+    functions
+        .filter(|(id, f)| f.symbol == Some(symbol) && Header::Function(*id).place(module).is_some())
+        .map(|(id, _)| id)
+        .collect()
+}
+
+impl Header {
+    fn place(self, module: &Module) -> Option<Place> {
+        let wanted = match self {
+            Self::Function(id) => {
+                let mut items = module.items();
+                if let Some((item, _)) = items.find(|(_, i)| *i == Item::Function(id)) {
+                    return Some(Place::Item(item));
+                }
+                Statement::Function(id)
+            }
+            Self::Prototype(_, id) => Statement::Prototype(id),
+        };
+        let mut bodies = module.definitions().filter(|(f, ..)| match self {
+            Self::Function(_) => true,
+            Self::Prototype(outer, _) => *f == outer,
+        });
+        bodies.find_map(|(f, _, body)| {
+            let found = body.statements().find(|(_, s)| *s == wanted)?;
+            Some(Place::Statement(f, found.0))
+        })
+    }
+
+    pub(super) fn interface(self, module: &Module) -> Option<Interface> {
+        match self {
+            Self::Function(id) => {
+                let function = module.functions().get(id).filter(|f| !f.raw_header)?;
+                Some(function.interface)
+            }
+            Self::Prototype(f, id) => Some(module.body(f)?.prototypes().get(id)?.interface),
+        }
+    }
+
+    fn spans(self, module: &Module, place: Place) -> Option<InterfaceSpans> {
+        match (self, place) {
+            (Self::Function(id), _) => module.interface_spans(id),
+            (Self::Prototype(..), Place::Statement(f, stmt)) => {
+                let span = module.body(f)?.source_span(stmt);
+                InterfaceSpans::read(span.of(module.source()), span.start)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl ModuleEditor<'_> {
+    /// Changes one list of a header; gives the number of elements before.
+    pub(super) fn change_list(
+        &mut self,
+        header: Header,
+        list: ParamList,
+        index: usize,
+        change: SignatureChange<'_>,
+    ) -> Result<usize, EditError> {
+        let wanted = "function with a valid header";
+        let interface = header.interface(self.module);
+        let mut interface = interface.ok_or(EditError::Kind { wanted })?;
+        let params = list.range(&interface).of(self.module.params());
+        let mut params = params.to_vec();
+        let count = params.len();
+        let last = count + usize::from(matches!(change, SignatureChange::Insert(_)));
+        if index >= last {
+            return Err(EditError::NoPart(alloc::format!("parameter {index}")));
+        }
+        self.change_list_text(header, list, index, change)?;
+        match change {
+            SignatureChange::Insert(new) => {
+                let param = self.new_param(header, new)?;
+                params.insert(index, param);
+            }
+            SignatureChange::Remove => {
+                params.remove(index);
+            }
+            SignatureChange::SetType(ty) => {
+                if let Some(param) = params.get_mut(index) {
+                    param.ty = TypeName::Known(ty);
+                    self.set_bound_type(header, param.binding, ty);
+                }
+            }
+        }
+        let table = self.module.params_mut();
+        let start = table.len() as u32;
+        table.extend_from_slice(&params);
+        let len = params.len() as u32;
+        let range = TableRange { start, len };
+        match list {
+            ParamList::Parameters => (interface.params, interface.has_params) = (range, true),
+            ParamList::Results => (interface.returns, interface.has_returns) = (range, true),
+        }
+        match header {
+            Header::Function(id) => self.module.functions_mut()[id].interface = interface,
+            Header::Prototype(f, id) => {
+                let mut editor = self.module.edit(f)?;
+                if let Some(prototype) = editor.body_mut().prototypes_mut().get_mut(id) {
+                    prototype.interface = interface;
+                }
+            }
+        }
+        Ok(count)
+    }
+
+    /// The record of a new parameter, bound in the body if there is one.
+    fn new_param(&mut self, header: Header, new: &NewParam) -> Result<Param, EditError> {
+        let align = match new.align {
+            0 => Operand::Absent,
+            n => Operand::Small(n as i32),
+        };
+        let dims = new.elements.map(|n| Operand::Small(n as i32));
+        let mut param = Param {
+            space: new.space,
+            align,
+            vector: 1,
+            ty: TypeName::Known(new.ty),
+            trailing_align: Operand::Absent,
+            ptr: None,
+            name: None,
+            binding: Binding::None,
+            dims: self.module.pool_mut().extend(dims.as_slice()),
+        };
+        let Header::Function(id) = header else {
+            return Ok(param);
+        };
+        if let Some(body) = self.module.body(id) {
+            let visible = Visible::In(body);
+            check_new_name(self.module, &new.name, NameForm::Plain, visible)?;
+        }
+        let name = self.intern(&new.name);
+        param.name = Some(name);
+        if let Ok(mut editor) = self.module.edit(id) {
+            param.binding = bind_param(&mut editor, new, name);
+        }
+        Ok(param)
+    }
+
+    fn set_bound_type(&mut self, header: Header, binding: Binding, ty: ScalarType) {
+        if let (Header::Function(id), Binding::Register(decl)) = (header, binding)
+            && let Ok(mut editor) = self.module.edit(id)
+            && let Some(decl) = editor.body_mut().reg_decls_mut().get_mut(decl)
+        {
+            decl.ty = TypeName::Known(ty);
+        }
+    }
+
+    /// Patches a list in the text of a header.
+    fn change_list_text(
+        &mut self,
+        header: Header,
+        list: ParamList,
+        index: usize,
+        change: SignatureChange<'_>,
+    ) -> Result<(), EditError> {
+        let new = match (change, header) {
+            (SignatureChange::Insert(new), Header::Function(_)) => new.text(&new.name),
+            (SignatureChange::Insert(new), Header::Prototype(..)) => new.text("_"),
+            _ => String::new(),
+        };
+        let change = match change {
+            SignatureChange::Insert(_) => ListChange::Insert(index, &new),
+            SignatureChange::Remove => ListChange::Remove(index),
+            SignatureChange::SetType(ty) => ListChange::SetType(index, ty),
+        };
+        let wanted = "function with a valid header";
+        let place = header.place(self.module).ok_or(EditError::NoStatement)?;
+        let spans = header.spans(self.module, place);
+        let spans = spans.ok_or(EditError::Kind { wanted })?;
+        let written = match list {
+            ParamList::Parameters => spans.params,
+            ParamList::Results => spans.results,
+        };
+        // A list that the source does not have is inserted after the name, or before it.
+        let (span, before, after) = match (written, list) {
+            (Some(list), _) => (list.list, "", ""),
+            (None, ParamList::Parameters) => (Span::new(spans.name.end, spans.name.end), "", ""),
+            (None, ParamList::Results) => (Span::new(spans.name.start, spans.name.start), "", " "),
+        };
+        let current = current_text(self.module, place, span);
+        let current = match current.trim_ascii() {
+            "" => "()",
+            text => text,
+        };
+        let text = change_list(current, change).ok_or(EditError::Kind { wanted })?;
+        let text = NewText::Text(self.intern(&alloc::format!("{before}{text}{after}")));
+        let patch = Patch { span, text };
+        match place {
+            Place::Item(item) => self.edits().patch(item, patch),
+            Place::Statement(outer, stmt) => {
+                self.module.edit(outer)?.edits().patch(stmt, patch);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The text of a part of a header with the edits so far.
+fn current_text(module: &Module, place: Place, span: Span) -> String {
+    let change = match place {
+        Place::Item(item) => module.edits().and_then(|e| e.change(item)),
+        Place::Statement(outer, stmt) => {
+            let body = module.body(outer);
+            body.and_then(|b| b.edits()).and_then(|e| e.change(stmt))
+        }
+    };
+    let text = module.patched_text(span, change.filter(|c| matches!(c, Change::Patched(_))));
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn bind_param(editor: &mut Editor<'_>, new: &NewParam, name: NameId) -> Binding {
+    editor.edits();
+    let body = editor.body_mut();
+    let scope = ScopeId::new(0);
+    if new.space == StateSpace::Reg {
+        let decl = body.reg_decls_mut().push(RegDecl {
+            name,
+            count: None,
+            ty: TypeName::Known(new.ty),
+            vector: 1,
+            scope,
+            stmt: None,
+        });
+        body.registers_mut().push(Register { decl, number: 0 });
+        editor.registers = None;
+        return Binding::Register(decl);
+    }
+    Binding::Var(body.vars_mut().push(Var {
+        name,
+        number: None,
+        space: new.space,
+        scope,
+        stmt: None,
+    }))
+}
