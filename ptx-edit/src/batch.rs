@@ -1,38 +1,38 @@
-//! Edits collected against a function as it is, and made at once or not at all.
+//! Several edits of a function, applied together or not at all.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::{Operand, RegId, SigId, StmtId};
+use ptx_ir::{GuardSense, Operand, RegId, SigId, StmtId};
 
 use crate::{EditError, Editor, NewStmt};
 
-/// One edit of a [`Batch`]. Statements are those of the function as it was when the batch was begun.
+/// One edit of a [`Batch`]. Statements are those of the function before the batch is applied.
 #[derive(PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Edit {
-    /// Places a new statement before this one; several of these stand in the order of the batch.
+    /// Inserts a new statement before this one; several of them are in the order of the batch.
     InsertBefore(StmtId, NewStmt),
-    /// Places a new statement behind this one; several of these stand in the order of the batch.
+    /// Inserts a new statement after this one; several of them are in the order of the batch.
     InsertAfter(StmtId, NewStmt),
-    /// Puts a new statement in the place of this one.
+    /// Replaces this statement.
     Replace(StmtId, NewStmt),
     /// Removes this statement.
     Remove(StmtId),
-    /// Moves the first statement behind the second.
+    /// Moves the first statement after the second.
     MoveAfter(StmtId, StmtId),
     /// Replaces one operand.
     SetOperand(StmtId, usize, Operand),
-    /// Gives or takes a guard.
-    SetGuard(StmtId, Option<(RegId, bool)>),
-    /// Gives another mnemonic, of a [signature](ptx_ir::Module::signatures) of the module.
+    /// Sets or removes the guard.
+    SetGuard(StmtId, Option<(RegId, GuardSense)>),
+    /// Replaces the mnemonic by a [signature](ptx_ir::Module::signatures) of the module.
     SetMnemonic(StmtId, SigId),
 }
 
 /// The part of a statement that an edit changes.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    /// All of it, and its place.
+    /// The whole statement and its place.
     Whole,
     Place,
     Mnemonic,
@@ -41,7 +41,7 @@ enum Part {
 }
 
 impl Edit {
-    /// What it changes; inserting changes nothing that is there.
+    /// What it changes; an insertion changes no existing statement.
     fn claim(&self) -> Option<(StmtId, Part)> {
         Some(match *self {
             Self::InsertBefore(..) | Self::InsertAfter(..) => return None,
@@ -54,14 +54,14 @@ impl Edit {
     }
 }
 
-/// Edits that are made at once.
+/// Edits that are applied together.
 #[derive(PartialEq, Eq, Default, Debug)]
 pub struct Batch {
     edits: Vec<Edit>,
 }
 
 impl Batch {
-    /// No edit.
+    /// A batch without edits.
     #[must_use]
     pub const fn new() -> Self {
         Self { edits: Vec::new() }
@@ -72,13 +72,13 @@ impl Batch {
         self.edits.push(edit);
     }
 
-    /// How many edits there are.
+    /// The number of edits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.edits.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no edits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty()
@@ -110,9 +110,13 @@ impl Batch {
 }
 
 impl Editor<'_> {
-    /// Makes all edits of a batch, or none and says why. Gives the new statements, one for each edit that places or replaces
-    /// one, in the order of the batch. A batch costs a copy of the tables that the body has for itself, so that nothing has changed
-    /// when it is refused.
+    /// Applies all edits of a batch, or none. Returns the new statements, one for each edit that inserts or replaces one, in
+    /// the order of the batch. The cost includes a copy of the tables of the body.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Conflict`] if two edits change the same part of a statement, and those of the single edits. Nothing has
+    /// changed then.
     pub fn apply(&mut self, batch: Batch) -> Result<Vec<StmtId>, EditError> {
         batch.conflict()?;
         let before = self.body().clone();
@@ -126,7 +130,7 @@ impl Editor<'_> {
 
     fn apply_all(&mut self, batch: Batch) -> Result<Vec<StmtId>, EditError> {
         let mut made = Vec::new();
-        // The last statement that was placed behind another one.
+        // The last statement that was inserted after another one.
         let mut ends: BTreeMap<StmtId, StmtId> = BTreeMap::new();
         let mut removed = Vec::new();
         for edit in batch.edits {

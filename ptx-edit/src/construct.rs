@@ -1,4 +1,4 @@
-//! Making operands and statements, before they are placed.
+//! Creates operands and statements, which are inserted later.
 
 use alloc::string::{String, ToString};
 
@@ -15,17 +15,17 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 use crate::items::quote;
 use crate::names::NameForm;
 use crate::operand_grammar::{self, check_arguments, is_address, is_bracket_part, is_pair, part};
-use crate::placement::stands_alone;
+use crate::placement::is_statement;
 use crate::{EditError, Editor, ModuleEditor};
 
-/// A statement that has no place yet. Made by an [`Editor`], for the body it edits.
+/// A statement that is not inserted yet. Created by an [`Editor`] for its body.
 #[derive(PartialEq, Eq, Debug)]
 pub struct NewStmt {
     pub(crate) statement: Statement,
     pub(crate) body: BodyId,
 }
 
-/// The statement of a label or a declaration that has no place yet.
+/// The statement of a label or a declaration that is not inserted yet.
 pub(crate) const UNPLACED: StmtId = StmtId::new(u32::MAX);
 
 enum Constant {
@@ -44,7 +44,7 @@ fn read_constant(text: &str) -> Result<Constant, EditError> {
     if read.end != text.len() || read.spaced {
         return Err(wrong());
     }
-    // As reading has it: the spelling of a small one is its value.
+    // As in the parser: the spelling of a small constant is its value.
     let small = value.as_int().filter(|n| n.unsigned_abs() < 1_000_000_000);
     Ok(match small {
         Some(n) if n.to_string() == text => Constant::Small(n as i32),
@@ -53,7 +53,7 @@ fn read_constant(text: &str) -> Result<Constant, EditError> {
 }
 
 impl ModuleEditor<'_> {
-    /// A constant in its spelling, for the initializer of a variable of the module.
+    /// A constant as it is written, for the initializer of a variable of the module.
     ///
     /// # Errors
     ///
@@ -83,7 +83,11 @@ impl Editor<'_> {
         Operand::Imm(self.pool_mut().add_immediate(Immediate { text, value }))
     }
 
-    /// A constant in its spelling: `0x10`, `0f3f800000`, `1.5`, `4*8`.
+    /// A constant as it is written: `0x10`, `0f3f800000`, `1.5`, `4*8`.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Spelling`] if the text is not a constant expression.
     pub fn constant(&mut self, text: &str) -> Result<Operand, EditError> {
         let (text, value) = match read_constant(text)? {
             Constant::Small(n) => return Ok(Operand::Small(n)),
@@ -94,7 +98,11 @@ impl Editor<'_> {
         ))
     }
 
-    /// `[base]`, or `[base+offset]` where the offset is not [`Operand::Absent`].
+    /// `[base]`, or `[base+offset]` if the offset is not [`Operand::Absent`].
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if these cannot be parts of an address.
     pub fn address(&mut self, base: Operand, offset: Operand) -> Result<Operand, EditError> {
         let form = AddressForm::Bracketed;
         let new = Address { base, offset, form };
@@ -103,6 +111,10 @@ impl Editor<'_> {
     }
 
     /// `{a, b, …}`
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if these cannot be elements of a vector.
     pub fn vector(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
         let fits = !parts.is_empty() && self.are_elements(parts);
         part(fits, "part of a vector")?;
@@ -110,12 +122,20 @@ impl Editor<'_> {
     }
 
     /// `(a, b, …)`: the results or arguments of a call.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if these cannot be arguments.
     pub fn list(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
         part(self.are_elements(parts), "argument of a call")?;
         Ok(Operand::List(self.pool_mut().add_list(parts)))
     }
 
-    /// `[a, b, …]`: several parts in one bracket, vectors among them.
+    /// `[a, b, …]`: several operands in brackets, which can be vectors.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if these cannot be in brackets.
     pub fn bracket(&mut self, parts: &[Operand]) -> Result<Operand, EditError> {
         let pool = self.body().pool();
         let fits = parts.len() > 1 && parts.iter().all(|o| is_bracket_part(pool, *o));
@@ -124,6 +144,10 @@ impl Editor<'_> {
     }
 
     /// `a|b`
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if these cannot be a pair.
     pub fn pair(&mut self, a: Operand, b: Operand) -> Result<Operand, EditError> {
         part(is_pair(self.body().pool(), a, b), "part of a pair")?;
         Ok(Operand::Pair(self.pool_mut().extend(&[a, b]).at(0)))
@@ -135,13 +159,21 @@ impl Editor<'_> {
     }
 
     /// `a.x`
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if `a` is not a name.
     pub fn lane(&mut self, a: Operand, selector: Selector) -> Result<Operand, EditError> {
         part(operand_grammar::is_name(a), "name with components")?;
         Ok(Operand::Lane(selector, self.pool_mut().extend(&[a]).at(0)))
     }
 
-    /// A register of a declaration: number `number` of a range, 0 for a plain name. Linear in the registers of the body the
-    /// first time.
+    /// A register of a declaration: a member of a range; number 0 for a plain name. The first call is linear in the registers
+    /// of the body.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoPart`] if the range has no such member.
     pub fn register(&mut self, decl: RegDeclId, number: u32) -> Result<RegId, EditError> {
         let declared = self
             .body()
@@ -175,6 +207,10 @@ impl Editor<'_> {
     // --- statements ---
 
     /// An instruction without a guard.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Spelling`] if the text is not a mnemonic, [`EditError::Kind`] if the operands cannot be written after it.
     pub fn inst(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<NewStmt, EditError> {
         let sig = self.mnemonic(mnemonic)?;
         self.are_operands(sig, operands)?;
@@ -187,11 +223,15 @@ impl Editor<'_> {
         Ok(self.draft(Statement::Inst(id)))
     }
 
-    /// An instruction under a guard: `@p`, or `@!p` if it is negated.
+    /// An instruction under a guard, `@p` or `@!p`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`inst`](Self::inst).
     pub fn guarded(
         &mut self,
         predicate: RegId,
-        negated: bool,
+        sense: GuardSense,
         mnemonic: &str,
         operands: &[Operand],
     ) -> Result<NewStmt, EditError> {
@@ -201,16 +241,19 @@ impl Editor<'_> {
         all.extend_from_slice(operands);
         let range = self.pool_mut().extend(&all);
         self.pool_mut().deep_copy(range);
-        let id = self.body_mut().insts_mut().push(Inst::new(
-            sig,
-            range,
-            Some(GuardSense::negated_if(negated)),
-        ));
+        let id = self
+            .body_mut()
+            .insts_mut()
+            .push(Inst::new(sig, range, Some(sense)));
         Ok(self.draft(Statement::Inst(id)))
     }
 
-    /// A label, which can be mentioned before it is placed. It belongs to the function's outermost scope until it is placed
-    /// in another one.
+    /// A label, which can be used before it is inserted. It belongs to the outermost scope of the function until it is inserted
+    /// into another one.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Taken`], [`EditError::Overlap`] and [`EditError::Spelling`] if the name cannot be declared.
     pub fn label(&mut self, name: &str) -> Result<(LabelId, NewStmt), EditError> {
         let name = self.new_name(name, NameForm::Plain)?;
         let label = Label {
@@ -223,6 +266,10 @@ impl Editor<'_> {
     }
 
     /// `.reg .ty name;`, or `.reg .ty name<count>;`
+    ///
+    /// # Errors
+    ///
+    /// As for [`label`](Self::label).
     pub fn registers(
         &mut self,
         ty: ScalarType,
@@ -254,7 +301,11 @@ impl Editor<'_> {
         Ok((decl, draft))
     }
 
-    /// `.space .align n .ty name;`, or an array where `elements` says of how many. An alignment of 0 is that of the type.
+    /// `.space .align n .ty name;`, or an array of `elements`. An alignment of 0 is that of the type.
+    ///
+    /// # Errors
+    ///
+    /// As for [`label`](Self::label); [`EditError::Kind`] for registers.
     pub fn variable(
         &mut self,
         space: StateSpace,
@@ -324,12 +375,16 @@ impl Editor<'_> {
     }
 
     /// A directive with its arguments, such as `.pragma` or `.loc`: see [`DirectiveStmt`].
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if the directive is not a statement of a body or takes other arguments.
     pub fn directive(
         &mut self,
         directive: Directive,
         args: &[Operand],
     ) -> Result<NewStmt, EditError> {
-        if !stands_alone(directive) {
+        if !is_statement(directive) {
             let wanted = "directive of a body";
             return Err(EditError::Kind { wanted });
         }
@@ -342,6 +397,10 @@ impl Editor<'_> {
     }
 
     /// A string for a directive; the quotes are added.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Spelling`] if the text has quotes, line breaks, or bytes that are not ASCII.
     pub fn string(&mut self, text: &str) -> Result<Operand, EditError> {
         let quoted = quote(text)?;
         Ok(Operand::Str(self.intern(&quoted)))

@@ -4,7 +4,7 @@ use ptx_ir::{Statement, StmtId};
 
 use crate::{EditError, Editor, NewStmt};
 
-/// A place between two statements of a function, which moves over them and edits around it. Made by [`Editor::cursor`].
+/// A place between two statements of a function, which moves along them and edits its neighbours. Made by [`Editor::cursor`].
 ///
 /// ```
 /// use ptx_edit::EditModule as _;
@@ -45,13 +45,13 @@ impl<'m> Cursor<'_, 'm> {
         self.editor
     }
 
-    /// The statement before the place; `None` at the start.
+    /// The statement before the cursor; `None` at the start.
     #[must_use]
     pub fn last(&self) -> Option<StmtId> {
         self.last
     }
 
-    /// Steps over the next statement.
+    /// Moves the cursor after the next statement and returns it.
     #[allow(clippy::should_implement_trait, reason = "it edits between its steps")]
     pub fn next(&mut self) -> Option<(StmtId, Statement)> {
         let body = self.editor.body();
@@ -63,7 +63,7 @@ impl<'m> Cursor<'_, 'm> {
         Some((next, body.statement(next)?))
     }
 
-    /// Steps back over the last statement.
+    /// Moves the cursor before the last statement and returns it.
     pub fn previous(&mut self) -> Option<(StmtId, Statement)> {
         let body = self.editor.body();
         let last = self.last?;
@@ -71,14 +71,22 @@ impl<'m> Cursor<'_, 'm> {
         Some((last, body.statement(last)?))
     }
 
-    /// Goes behind a statement.
+    /// Moves the cursor after a statement.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoStatement`] if there is no such statement.
     pub fn seek(&mut self, stmt: StmtId) -> Result<(), EditError> {
         self.editor.statement(stmt)?;
         self.last = Some(stmt);
         Ok(())
     }
 
-    /// Places a new statement here and stays behind it.
+    /// Inserts a new statement and moves the cursor after it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Editor::insert_after`].
     pub fn insert(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let id = match self.last {
             Some(last) => self.editor.insert_after(last, new)?,
@@ -88,13 +96,21 @@ impl<'m> Cursor<'_, 'm> {
         Ok(id)
     }
 
-    /// Places a new statement before the one stepped over last, behind which the cursor stays.
+    /// Inserts a new statement before the last one that the cursor passed; the cursor stays after that one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Editor::insert_before`].
     pub fn insert_before_last(&mut self, new: NewStmt) -> Result<StmtId, EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.insert_before(last, new)
     }
 
-    /// Removes the statement stepped over last.
+    /// Removes the last statement that the cursor passed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Editor::remove`].
     pub fn remove(&mut self) -> Result<(), EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         let before = self.editor.body().before(last);
@@ -103,7 +119,11 @@ impl<'m> Cursor<'_, 'm> {
         Ok(())
     }
 
-    /// Puts a new statement in the place of the one stepped over last.
+    /// Replaces the last statement that the cursor passed.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Editor::replace`].
     pub fn replace(&mut self, new: NewStmt) -> Result<(), EditError> {
         let last = self.last.ok_or(EditError::NoStatement)?;
         self.editor.replace(last, new)

@@ -9,39 +9,38 @@ use ptx_ir::{Span, StmtId};
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum EditError {
-    /// The function is only declared, or there is none with this id.
+    /// The function is only declared, or the module has no such function.
     NoBody,
     /// There is no such statement, or it was removed.
     NoStatement,
     /// The statement has no such part: an operand, a modifier, a name, an element.
     NoPart(String),
-    /// The statement or the operand is of another kind.
+    /// A statement or an operand of another kind is expected.
     Kind {
-        /// What the edit wants.
+        /// What is expected.
         wanted: &'static str,
     },
-    /// The draft, the register, the label or the variable belongs to another body.
+    /// The new statement, the register, the label or the variable belongs to another body.
     UnknownId,
-    /// The statement cannot be moved or taken away alone: a brace, a table behind its label, the label before it.
+    /// The statement cannot be moved or removed alone: a brace, a table after its label, a label before its table.
     Immovable,
-    /// The text is no name, mnemonic or number.
+    /// The text is not a name, a mnemonic or a number.
     Spelling {
-        /// What it should be.
+        /// What is expected.
         wanted: &'static str,
         /// The text.
         text: String,
     },
-    /// The name is taken where it would be seen.
+    /// The name is already used where it would be visible.
     Taken(String),
-    /// A text such as `%r11` would mean a member of one range and something else as well: the names are those of two ranges, or of
-    /// a range and of one thing, and differ only by digits at the end.
+    /// A name such as `%r11` would denote a member of a range and something else as well.
     Overlap {
         /// The new name.
         name: String,
-        /// The one that is there.
+        /// The existing name.
         other: String,
     },
-    /// The declaration of the name does not stand before the statement in a scope around it, or another one hides it.
+    /// The name is not visible: it is not declared before the statement in a scope around it, or another declaration hides it.
     Hidden(String),
     /// Nothing that is visible at the place of a text has this name.
     Undeclared(String),
@@ -52,15 +51,15 @@ pub enum EditError {
         /// Where, from the start of the text.
         span: Span,
     },
-    /// Other statements mention the name.
+    /// The name is still used.
     Used(String),
     /// Two edits of a batch change the same part of a statement.
     Conflict {
         /// The statement.
         statement: StmtId,
-        /// The first of the two, by its place in the batch.
+        /// The index of the first of the two in the batch.
         first: usize,
-        /// The second one.
+        /// The index of the second one.
         second: usize,
     },
     /// The module has no such directive, item or name.
@@ -71,21 +70,21 @@ impl fmt::Display for EditError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoBody => f.write_str("the function has no body"),
-            Self::NoStatement => f.write_str("there is no such statement"),
+            Self::NoStatement => f.write_str("no such statement"),
             Self::NoPart(what) => write!(f, "the statement has no {what}"),
-            Self::Kind { wanted } => write!(f, "this is no {wanted}"),
+            Self::Kind { wanted } => write!(f, "expected a {wanted}"),
             Self::UnknownId => f.write_str("this belongs to another function"),
             Self::Immovable => f.write_str("the statement cannot be moved or removed alone"),
-            Self::Spelling { wanted, text } => write!(f, "`{text}` is no {wanted}"),
-            Self::Taken(name) => write!(f, "the name `{name}` is taken"),
+            Self::Spelling { wanted, text } => write!(f, "`{text}` is not a valid {wanted}"),
+            Self::Taken(name) => write!(f, "the name `{name}` is already used"),
             Self::Overlap { name, other } => write!(
                 f,
-                "`{name}` cannot be used beside `{other}`: they differ only in digits at the end, so that members of a range would have the same name"
+                "`{name}` conflicts with `{other}`: a member of a range would have the same name"
             ),
-            Self::Hidden(name) => write!(f, "`{name}` cannot be seen here"),
+            Self::Hidden(name) => write!(f, "`{name}` is not visible here"),
             Self::Undeclared(name) => write!(f, "undeclared name `{name}`"),
             Self::Syntax { message, .. } => f.write_str(message),
-            Self::Used(name) => write!(f, "other statements mention `{name}`"),
+            Self::Used(name) => write!(f, "`{name}` is still used"),
             Self::Conflict {
                 statement,
                 first,

@@ -97,7 +97,7 @@ impl ModuleEditor<'_> {
         let item = item.ok_or(EditError::Missing("function of this id"))?.0;
         let (written, end) = written_directives(self.module, item, function);
         let first = written.first();
-        let start = first.map_or(end, |w| with_blanks(self.module, w.span).start);
+        let start = first.map_or(end, |w| with_space_before(self.module, w.span).start);
         // In the order of the text.
         let (mut all, rest, patches) = merge(self.module, all, written, end);
         let mut interned = Vec::new();
@@ -162,7 +162,7 @@ fn merge(
                 patches.push((old.span, directive_text(module, stmt) + &comments));
             }
             None if comments.is_empty() => {
-                patches.push((with_blanks(module, old.span), comments));
+                patches.push((with_space_before(module, old.span), comments));
             }
             None => patches.push((old.span, comments)),
         }
@@ -239,7 +239,7 @@ fn directive_text(module: &Module, stmt: DirectiveStmt) -> String {
     text
 }
 
-/// The comments of a piece of the source, each after a blank.
+/// The comments of a piece of the source, each after a space.
 fn comments_in(module: &Module, span: Span) -> String {
     let text = span.of(module.source());
     let mut comments = String::new();
@@ -257,14 +257,14 @@ fn comments_in(module: &Module, span: Span) -> String {
 }
 
 /// A span with the whitespace before it, up to and including a newline.
-fn with_blanks(module: &Module, span: Span) -> Span {
+fn with_space_before(module: &Module, span: Span) -> Span {
     let source = module.source();
     let before = Span::new(0, span.start).of(source);
-    let blanks = before
+    let spaces = before
         .iter()
         .rev()
         .take_while(|b| matches!(b, b' ' | b'\t'));
-    let mut start = span.start - blanks.count() as u32;
+    let mut start = span.start - spaces.count() as u32;
     let head = Span::new(0, start).of(source);
     if head.ends_with(b"\r\n") {
         start -= 2;
@@ -285,7 +285,7 @@ fn with_blanks(module: &Module, span: Span) -> Span {
 }
 
 /// Where new directives are written after the last token of the header, which ends at `end`, and the comments on its line;
-/// and what precedes each: a newline if the brace is on a line of its own.
+/// and what precedes each: a newline if the brace is on a separate line.
 fn after_header(module: &Module, end: u32) -> (u32, &'static str) {
     let rest = module.source().get(end as usize..).unwrap_or_default();
     let newline = |text: &[u8]| match text {

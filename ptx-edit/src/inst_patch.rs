@@ -43,8 +43,8 @@ impl InstSpans {
             next = if word(1) == b"!" { 3 } else { 2 };
             let predicate = tokens.get(1)?.span.join(tokens.get(next - 1)?.span);
             let rest = text.get(predicate.end as usize..)?;
-            let blanks = rest.iter().take_while(|b| matches!(b, b' ' | b'\t'));
-            let end = predicate.end + blanks.count() as u32;
+            let spaces = rest.iter().take_while(|b| matches!(b, b' ' | b'\t'));
+            let end = predicate.end + spaces.count() as u32;
             guard = Some(GuardSpans {
                 predicate: at(predicate),
                 whole: at(Span::new(tokens.first()?.span.start, end)),

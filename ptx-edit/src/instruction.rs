@@ -14,7 +14,12 @@ use crate::operand_grammar::check_arguments;
 use crate::{EditError, Editor};
 
 impl Editor<'_> {
-    /// Replaces operand `index` of an instruction, its guard not counted.
+    /// Replaces operand `index` of an instruction; the guard is not counted.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoPart`] if there is no such operand, [`EditError::Kind`] if the new one cannot be written there,
+    /// [`EditError::Hidden`] if a name in it is not visible.
     pub fn set_operand(
         &mut self,
         stmt: StmtId,
@@ -48,7 +53,11 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Gives a directive of the body another argument: see [`DirectiveStmt`](ptx_ir::DirectiveStmt).
+    /// Replaces an argument of a directive of the body: see [`DirectiveStmt`](ptx_ir::DirectiveStmt).
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoPart`] if there is no such argument, [`EditError::Kind`] if the directive does not take the new one.
     pub fn set_argument(
         &mut self,
         stmt: StmtId,
@@ -80,7 +89,11 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Gives an instruction other operands.
+    /// Replaces all operands of an instruction.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_operand`](Self::set_operand).
     pub fn set_operands(&mut self, stmt: StmtId, new: &[Operand]) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
         self.are_operands(inst.sig, new)?;
@@ -88,24 +101,28 @@ impl Editor<'_> {
             self.check_operand_visible(stmt, operand)?;
         }
         let guard = inst.guard();
-        let predicate = guard.map(|g| self.body().pool().get(g.predicate));
-        let negated = guard.is_some_and(|g| g.negated);
+        let pool = self.body().pool();
+        let guard = guard.map(|g| (pool.get(g.predicate), GuardSense::negated_if(g.negated)));
         let old = self.body().pool().slice(inst.operands()).to_vec();
         let spans = self.inst_spans(stmt, inst);
         let changed: Vec<usize> = (0..new.len())
             .filter(|&i| old.get(i) != new.get(i))
             .collect();
-        self.write(id, inst, predicate, negated, new);
+        self.write(id, inst, guard, new);
         let lengths = (old.len(), new.len());
         self.patch_operands(stmt, spans.as_ref(), &changed, lengths);
         Ok(())
     }
 
-    /// Gives an instruction a guard, `@p` or `@!p`, or takes it away.
+    /// Sets the guard of an instruction, `@p` or `@!p`, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Hidden`] if the predicate is not visible.
     pub fn set_guard(
         &mut self,
         stmt: StmtId,
-        guard: Option<(RegId, bool)>,
+        guard: Option<(RegId, GuardSense)>,
     ) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
         let predicate = guard.map(|(register, _)| Operand::Reg(register));
@@ -113,22 +130,22 @@ impl Editor<'_> {
             self.check_operand_visible(stmt, predicate)?;
         }
         let operands = self.body().pool().slice(inst.operands()).to_vec();
-        let negated = guard.is_some_and(|(_, negated)| negated);
+        let sense = guard.map_or(GuardSense::Positive, |(_, sense)| sense);
         let spans = self.inst_spans(stmt, inst);
-        self.write(id, inst, predicate, negated, &operands);
+        self.write(id, inst, predicate.map(|p| (p, sense)), &operands);
         self.patch_guard(stmt, spans.as_ref(), guard.is_some());
         Ok(())
     }
 
-    /// Gives an instruction new operands and a new guard, without a record of the edit.
+    /// Replaces operands and guard of an instruction, without a record of the edit.
     fn write(
         &mut self,
         id: InstId,
         old: Inst,
-        predicate: Option<Operand>,
-        negated: bool,
+        guard: Option<(Operand, GuardSense)>,
         operands: &[Operand],
     ) {
+        let predicate = guard.map(|(predicate, _)| predicate);
         let all: Vec<Operand> = predicate
             .into_iter()
             .chain(operands.iter().copied())
@@ -137,19 +154,27 @@ impl Editor<'_> {
         let range = pool.extend(&all);
         pool.deep_copy(range);
         self.clear_operands(Statement::Inst(id));
-        let sense = predicate.map(|_| GuardSense::negated_if(negated));
+        let sense = guard.map(|(_, sense)| sense);
         self.body_mut().insts_mut()[id] = Inst::new(old.sig, range, sense);
     }
 
-    /// Gives an instruction another mnemonic: `add.sat.s32`. Refused where its operands could not be written behind that one, as those of
-    /// a call.
+    /// Replaces the mnemonic of an instruction: `add.sat.s32`.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if the operands cannot be written after that mnemonic, [`EditError::Spelling`] if the text is not a
+    /// mnemonic.
     pub fn set_mnemonic(&mut self, stmt: StmtId, mnemonic: &str) -> Result<(), EditError> {
         self.instruction(stmt)?;
         let sig = self.mnemonic(mnemonic)?;
         self.set_signature(stmt, sig)
     }
 
-    /// The same with a mnemonic of the module.
+    /// Replaces the mnemonic of an instruction by another one of the module.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Kind`] if the operands cannot be written after that mnemonic.
     pub fn set_signature(&mut self, stmt: StmtId, sig: SigId) -> Result<(), EditError> {
         let (id, inst) = self.instruction(stmt)?;
         if sig.index() >= self.module.signatures().len() {
@@ -162,7 +187,11 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Replaces the first modifier `old` of an instruction, a type or a state space for example, or takes it away.
+    /// Replaces or removes the first modifier `old` of an instruction, a type or a state space for example.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoPart`] if the instruction has no such modifier.
     pub fn set_modifier(
         &mut self,
         stmt: StmtId,
@@ -184,7 +213,11 @@ impl Editor<'_> {
         self.set_mnemonic(stmt, &text)
     }
 
-    /// Adds a modifier to an instruction; printing puts it where the manual has it.
+    /// Adds a modifier to an instruction, at its place in the order of the PTX ISA manual.
+    ///
+    /// # Errors
+    ///
+    /// As for [`set_mnemonic`](Self::set_mnemonic).
     pub fn add_modifier(&mut self, stmt: StmtId, new: Modifier) -> Result<(), EditError> {
         let (_, inst) = self.instruction(stmt)?;
         let text = self.module.signature(inst.sig).text();
@@ -192,7 +225,11 @@ impl Editor<'_> {
         self.set_mnemonic(stmt, &text)
     }
 
-    /// Puts a register in the place of another one, wherever an instruction mentions it; says how often it did.
+    /// Replaces a register by another one in all operands and the guard of an instruction; returns how often.
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::Hidden`] if the new register is not visible.
     pub fn replace_register(
         &mut self,
         stmt: StmtId,

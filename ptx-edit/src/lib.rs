@@ -29,16 +29,16 @@
 //!
 //! * An edit *inside* a statement (an operand, the guard, a modifier, a name, a type) replaces tokens. All other bytes are
 //!   unchanged, comments and line endings included.
-//! * A *new* statement is on a line of its own with the indentation and the line ending of its neighbours; if they share a
+//! * A *new* statement is on a separate line with the indentation and the line ending of its neighbours; if they share a
 //!   line, it is on that line.
 //! * A *removed* statement leaves its comments. Its line is removed if nothing else is on it.
-//! * A *moved* statement takes its lines along: the text up to the first newline after it, and the comments on lines of
-//!   their own above it.
-//! * A *replaced* statement is printed in the canonical style. Comments between its tokens move in front of it.
+//! * A *moved* statement is moved with its lines: the text up to the first newline after it, and the comments on
+//!   separate lines above it.
+//! * A *replaced* statement is printed in the canonical style. Comments between its tokens are moved before it.
 //!
 //! # Errors
 //!
-//! An edit after which a name would mean something else when the text is parsed again returns an [`EditError`], and nothing
+//! An edit after which a name would denote something else when the text is parsed again returns an [`EditError`], and nothing
 //! has changed: a name used where its declaration is not visible, a name that is taken, a label that is still in use.
 //! Whether an instruction is valid is a question for `ptx-verify`;
 //! [`Module::changed_since`] gives the functions that it has to check again.

@@ -88,7 +88,7 @@ fn current(module: &Module, id: ItemId) -> Result<Option<Linkage>, EditError> {
     }
 }
 
-/// Where the linkage is in the source, with the blank after it; without one the place where it is written.
+/// Where the linkage is in the source, with the space after it; without one the place where it is inserted.
 fn written(module: &Module, id: ItemId) -> Span {
     let span = module.span(id);
     let text = span.of(module.source());
@@ -99,7 +99,7 @@ fn written(module: &Module, id: ItemId) -> Span {
     let token = Lexer::fragment(text).find(|t| is_linkage(t.span.of(text)));
     token.map_or(Span::new(span.start, span.start), |t| {
         let rest = text.get(t.span.end as usize..).unwrap_or_default();
-        let blank = rest.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
-        Span::new(t.span.start, t.span.end + u32::from(blank)).shifted(span.start)
+        let space = rest.first().is_some_and(|b| matches!(b, b' ' | b'\t'));
+        Span::new(t.span.start, t.span.end + u32::from(space)).shifted(span.start)
     })
 }

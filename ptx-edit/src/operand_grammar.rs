@@ -92,12 +92,14 @@ impl Editor<'_> {
                 part(lists, "mnemonic that takes a list of arguments")?;
             }
             let wanted = if nth == 0 { "first operand" } else { "operand" };
-            part(self.is_operand(operand, nth == 0), wanted)?;
+            part(self.is_operand(operand, nth), wanted)?;
         }
         Ok(())
     }
 
-    fn is_operand(&self, operand: Operand, first: bool) -> bool {
+    /// Whether this can be operand `nth` of an instruction.
+    fn is_operand(&self, operand: Operand, nth: usize) -> bool {
+        let first = nth == 0;
         let pool = self.body().pool();
         match operand {
             Operand::Sink => first,

@@ -22,7 +22,7 @@ pub(crate) fn needs_label(body: &Body, statement: Statement) -> bool {
 }
 
 /// Whether a directive can be a statement of a body by itself.
-pub(crate) fn stands_alone(directive: Directive) -> bool {
+pub(crate) fn is_statement(directive: Directive) -> bool {
     let placed = directive.is_allowed_in(DirectivePosition::Body)
         || directive.is_allowed_in(DirectivePosition::Label);
     placed

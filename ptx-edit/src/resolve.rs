@@ -2,7 +2,10 @@
 
 use ptx_ir::name::{plain_wins, range_member};
 use ptx_ir::raw::{RawBody, RawModule};
-use ptx_ir::{LabelId, NameId, Operand, RegDeclId, ScopeId, StmtId, Symbol, SymbolId, Var, VarId};
+use ptx_ir::{
+    DeclId, Declarations, LabelId, NameId, Operand, OperandPool, RegDeclId, ScopeId, Statement,
+    StmtId, Symbol, SymbolId, SymbolKind, Var, VarId,
+};
 
 use crate::Editor;
 use crate::visibility::is_declared_before;
@@ -49,7 +52,15 @@ impl Editor<'_> {
             d.name == name && fits && visible(d.scope, d.stmt)
         });
         let vars = body.vars().iter().filter(|(_, v)| {
-            v.name == name && v.number.is_some() == number.is_some() && visible(v.scope, v.stmt)
+            let declaration = v.stmt.and_then(|s| body.statement(s));
+            let count = match declaration {
+                Some(Statement::Decl(id)) => {
+                    range_count(body.declarations(), body.pool(), id, name)
+                }
+                _ => None,
+            };
+            let fits = number.map_or(v.number.is_none(), |n| count.is_some_and(|c| n < c));
+            v.name == name && fits && visible(v.scope, v.stmt)
         });
         let labels = body
             .labels()
@@ -102,21 +113,40 @@ impl Editor<'_> {
 
     /// The symbol of the module that a name denotes.
     fn symbol_named(&mut self, name: &str) -> Option<SymbolId> {
-        let find = |name: &str, number: Option<u32>, is_range: bool| {
-            let name = self.module.find_name(name.as_bytes())?;
-            let mut symbols = self.module.symbols().iter();
-            let same = |s: &Symbol| s.name == name && s.number.is_some() == is_range;
-            symbols.find(|(_, s)| same(s) && number.is_none_or(|n| s.number == Some(n)))
+        let module = &*self.module;
+        let find = |name: &str, wanted: &dyn Fn(Option<u32>) -> bool| {
+            let name = module.find_name(name.as_bytes())?;
+            let mut symbols = module.symbols().iter();
+            symbols.find(|(_, s)| s.name == name && wanted(s.number))
         };
-        if let Some((id, _)) = find(name, None, false) {
+        if let Some((id, _)) = find(name, &|number| number.is_none()) {
             return Some(id);
         }
         let (stem, number) = range_member(name)?;
-        if let Some((id, _)) = find(stem, Some(number), true) {
+        if let Some((id, _)) = find(stem, &|n| n == Some(number)) {
             return Some(id);
         }
-        let first = *find(stem, None, true)?.1;
+        let first = *find(stem, &|number| number.is_some())?.1;
+        let SymbolKind::Variable(_, decl) = first.kind else {
+            return None;
+        };
+        let count = range_count(module.declarations(), module.pool(), decl, first.name)?;
+        if number >= count {
+            return None;
+        }
         let number = Some(number);
         Some(self.module.symbols_mut().push(Symbol { number, ..first }))
     }
+}
+
+/// The number of members of a range of variables.
+fn range_count(
+    tables: &Declarations,
+    pool: &OperandPool,
+    decl: DeclId,
+    name: NameId,
+) -> Option<u32> {
+    let mut declarators = tables.declarators(decl).iter();
+    let declarator = declarators.find(|d| d.name == name)?;
+    u32::try_from(pool.integer(declarator.count)?).ok()
 }

@@ -239,7 +239,8 @@ fn guards_mnemonics_and_registers() {
             .find(|(_, r)| r.decl.as_u32() == 1)
             .unwrap()
             .0;
-        e.set_guard(add, Some((p, true))).unwrap();
+        e.set_guard(add, Some((p, ptx_ir::GuardSense::Negated)))
+            .unwrap();
         e.set_modifier(
             add,
             Modifier::from_text(b".s32").unwrap(),
@@ -364,7 +365,7 @@ fn symbols_and_items() {
 }
 
 #[test]
-fn misuse_is_refused_and_changes_nothing() {
+fn invalid_edits_are_refused_and_change_nothing() {
     let text = "\n\t.reg .b32 r<2>;\n\tbra L;\n\t{\n\t\t.reg .b32 x;\n\t\tmov.b32 x, r0;\n\t}\n\tmov.b32 r1, 1;\nL:\n\tret;\n";
     let mut module = kernel(text);
     let other = kernel("\n\tret;\n");
@@ -405,7 +406,7 @@ fn misuse_is_refused_and_changes_nothing() {
     let mut two = other.clone();
     let draft = trap(&mut editor(&mut two));
     drop(two);
-    // The only body of another module has the same number: it is an instruction that is not there.
+    // The only body of another module has the same number: the instruction does not exist here.
     let done = editor(&mut other).append(draft);
     assert!(done.is_err());
 }
@@ -525,7 +526,7 @@ fn places_are_found_again() {
     }
 }
 
-/// The text of a module behind its header.
+/// The text of a module after its header.
 fn rest(module: &Module) -> String {
     let text = String::from_utf8(ptx_print::verbatim(module)).unwrap();
     let again = ptx_parse::parse_str(&text);
@@ -654,7 +655,7 @@ fn what_could_not_be_read_back_is_refused() {
     kind(e.set_mnemonic(call, "add.s32"));
     let list = e.operand(call, 2).unwrap();
     kind(e.set_operand(mov, 1, list));
-    // A result that is dropped and a pair stand first.
+    // A discarded result and a pair are only allowed first.
     kind(e.set_operand(mov, 1, Operand::Sink));
     let pair = e.pair(r, Operand::Sink).unwrap();
     kind(e.set_operand(mov, 1, pair));
@@ -693,7 +694,7 @@ fn scopes_are_placed_and_filled() {
     let mut module = kernel("\n  .reg .b32 x;\n  t: .branchtargets l;\nl:\n  brx.idx x, t;\n");
     let mut edit = editor(&mut module);
     let label = find(&edit, "t:");
-    // Nothing stands between a label and its table.
+    // Nothing can be between a label and its table.
     assert_eq!(edit.insert_scope_after(label), Err(EditError::Immovable));
     let jump = find(&edit, "brx");
     let [open, close] = edit.insert_scope_before(jump).unwrap();
@@ -715,7 +716,7 @@ fn scopes_are_placed_and_filled() {
 }
 
 #[test]
-fn scopes_nest_where_the_room_runs_out() {
+fn scopes_nest_when_keys_run_out() {
     let mut module = kernel("\n\tret;\n");
     let mut edit = editor(&mut module);
     let mut at = find(&edit, "ret");

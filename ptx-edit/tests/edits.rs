@@ -13,8 +13,8 @@ use proptest::test_runner::RngSeed;
 use ptx_edit::{Batch, Edit, EditError, EditModule as _, RemovedComments};
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    FuncId, Item, ItemId, LabelId, Limits, Linkage, Module, Operand, RegDeclId, RegId, Statement,
-    StmtId, SymbolId, VarId, compare,
+    FuncId, GuardSense, Item, ItemId, LabelId, Limits, Linkage, Module, Operand, RegDeclId, RegId,
+    Statement, StmtId, SymbolId, VarId, compare,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace, Target};
 
@@ -61,7 +61,7 @@ fn crlf(text: Vec<u8>) -> Vec<u8> {
     out
 }
 
-/// A comment of one kind or another at some of the places where one may stand.
+/// Comments of different kinds between some of the tokens.
 fn with_comments(text: Vec<u8>) -> Vec<u8> {
     let mut out = Vec::new();
     for (i, token) in Lexer::new(&text).enumerate() {
@@ -254,7 +254,12 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
             let predicate = register.ok_or(EditError::NoStatement)?;
             let pair = [operand, Operand::Small(3)];
             let vector = editor.vector(&pair)?;
-            let new = editor.guarded(predicate, c.0 % 2 == 0, "mov.b64", &[operand, vector])?;
+            let new = editor.guarded(
+                predicate,
+                GuardSense::negated_if(c.0 % 2 == 0),
+                "mov.b64",
+                &[operand, vector],
+            )?;
             editor.replace(stmt, new).map(|()| Done::Changed(stmt))
         }
         3 => editor.remove(stmt).map(|()| Done::Removed(Some(stmt))),
@@ -262,7 +267,7 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
         5 => editor.move_before(stmt, other).map(|()| Done::Moved),
         6 => {
             let guard = register.filter(|_| c.0 % 3 > 0);
-            let guard = guard.map(|r| (r, c.0 % 2 == 0));
+            let guard = guard.map(|r| (r, GuardSense::negated_if(c.0 % 2 == 0)));
             editor.set_guard(stmt, guard).map(|()| Done::Changed(stmt))
         }
         7 | 8 => {
@@ -334,7 +339,7 @@ fn edit(module: &mut Module, function: FuncId, step: Step, nth: usize) -> Result
                 0 => editor.insert_scope_before(stmt)?,
                 _ => editor.insert_scope_after(stmt)?,
             };
-            // A register of its own, and one more scope in it.
+            // A register in it, and one more scope.
             let (decl, draft) = editor.registers(ScalarType::B32, &fresh, None)?;
             let placed = editor.insert_after(open, draft)?;
             let register = Operand::Reg(editor.register(decl, 0)?);
@@ -510,13 +515,13 @@ proptest! {
         let body = module.body(function).unwrap();
         match done {
             Done::Changed(stmt) | Done::Removed(Some(stmt)) => {
-                // Nothing but the statement; of one that is gone, also its white space.
+                // Only the statement; of a removed one, also the whitespace around it.
                 let span = body.source_span(stmt);
                 let (mut start, mut end) = (span.start as usize, span.end as usize);
                 if let Done::Removed(_) = done {
-                    let blank = |b: &&u8| b.is_ascii_whitespace();
-                    start -= source[..start].iter().rev().take_while(blank).count();
-                    end += source[end..].iter().take_while(blank).count();
+                    let space = |b: &&u8| b.is_ascii_whitespace();
+                    start -= source[..start].iter().rev().take_while(space).count();
+                    end += source[end..].iter().take_while(space).count();
                 }
                 let kept = text.starts_with(&source[..start]) && text.ends_with(&source[end..]);
                 prop_assert!(kept, "{}: {:?}", file.name, show(&source[start..end]));

@@ -132,7 +132,7 @@ fn a_new_range_holds_no_other_name() {
     }
 }
 
-/// A name that nothing declares would be declared by the new one.
+/// An undeclared name would be declared by the new one.
 #[test]
 fn undeclared_names_are_not_captured() {
     let text = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 g<4>;\n.entry k() { .reg .b32 r<2>; ld.global.b32 r0, [missing]; ld.global.b32 r0, [gone3]; }\n";

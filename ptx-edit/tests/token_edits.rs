@@ -116,7 +116,8 @@ fn a_guard_comes_changes_and_goes() {
     let text = "mov.b32  %r1 ,\t%r2 ;";
     let give = |e: &mut Editor<'_>, stmt| {
         let p = register(e, "%p", 1);
-        e.set_guard(stmt, Some((p, true))).unwrap();
+        e.set_guard(stmt, Some((p, ptx_ir::GuardSense::Negated)))
+            .unwrap();
     };
     assert_eq!(edited(text, give), format!("@!%p1 {text}"));
     let text = "@ %p0\tmov.b32  %r1 ,\t%r2 ;";

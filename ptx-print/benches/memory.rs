@@ -1,5 +1,5 @@
 //! `cargo bench -p ptx-print --bench memory [-- FILE…]`: what reading allocates, counted by the
-//! allocator. One line a file: name, bytes, allocations, peak bytes, bytes kept by the module.
+//! allocator. One line per file: name, bytes, allocations, peak bytes, bytes kept by the module.
 //! The source itself is not counted. Without files, the inputs of `throughput`.
 
 #![allow(missing_docs)]

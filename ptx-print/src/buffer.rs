@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use crate::sink::Sink;
 
-/// Bytes gathered before the sink sees them.
-const ROOM: usize = 1 << 15;
+/// How many bytes are collected before they are passed to the sink.
+const CAPACITY: usize = 1 << 15;
 
 /// A text of at most sixteen bytes, padded, so that it is copied without a loop.
 #[derive(Copy, Clone, Debug)]
@@ -36,7 +36,7 @@ impl<'a, S: Sink> Out<'a, S> {
     pub(crate) fn new(sink: &'a mut S) -> Self {
         Self {
             sink,
-            buffer: alloc::vec![0; ROOM],
+            buffer: alloc::vec![0; CAPACITY],
             len: 0,
             failed: None,
         }
@@ -69,14 +69,14 @@ impl<'a, S: Sink> Out<'a, S> {
         self.len += 1;
     }
 
-    /// Sixteen bytes of room, after which `len` of them count.
+    /// Copies sixteen bytes, of which the first `len` count.
     #[inline(always)]
     fn fixed(&mut self, bytes: &[u8; 16], len: usize) {
         if self.len + 16 > self.buffer.len() {
             self.flush();
         }
-        if let Some(room) = self.buffer.get_mut(self.len..self.len + 16) {
-            room.copy_from_slice(bytes);
+        if let Some(place) = self.buffer.get_mut(self.len..self.len + 16) {
+            place.copy_from_slice(bytes);
         }
         self.len += len;
     }
@@ -86,8 +86,7 @@ impl<'a, S: Sink> Out<'a, S> {
         self.fixed(&text.bytes, text.len as usize);
     }
 
-    /// A text that may stand before others in one buffer: where sixteen bytes can be read, a short
-    /// one is copied at once.
+    /// Copies a part of a text. If sixteen bytes can be read, a short part is copied at once.
     #[inline]
     pub(crate) fn text_in(&mut self, all: &[u8], start: usize, len: usize) {
         if len <= 16
@@ -142,7 +141,7 @@ impl<'a, S: Sink> Out<'a, S> {
 }
 
 impl Out<'_, Vec<u8>> {
-    /// Hands over what was printed since the last time.
+    /// Moves what was printed since the last time to `text`.
     pub(crate) fn take(&mut self, text: &mut Vec<u8>) {
         text.append(self.sink);
         text.extend_from_slice(self.buffer.get(..self.len).unwrap_or_default());

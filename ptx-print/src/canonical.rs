@@ -13,6 +13,7 @@ use ptx_isa::{Directive, Ending};
 use crate::buffer::Out;
 use crate::operand::TableViews;
 use crate::sink::Sink;
+use crate::trivia::Preceding;
 use crate::{Indent, Style};
 
 /// Indentation grows up to here, so that deep nesting does not grow the text with its square.
@@ -36,16 +37,24 @@ pub(crate) fn level(statement: Statement, depth: &mut usize) -> usize {
     }
 }
 
+/// How a list of parameters is laid out.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum ParamLayout {
+    OneLine,
+    /// Each parameter on a separate line.
+    LineEach,
+}
+
 pub(crate) struct Printer<'m, 'o, S: Sink> {
     pub(crate) module: &'m Module,
     style: Style,
     pub(crate) out: Out<'o, S>,
-    /// Mnemonics in canonical order, one after the other with padding behind.
+    /// Mnemonics in canonical order, one after the other, padded.
     mnemonics: Vec<u8>,
-    /// Where the mnemonic of each signature stands in `mnemonics`; length 0 before first use.
+    /// The position of the mnemonic of each signature in `mnemonics`; length 0 before first use.
     places: Vec<(u32, u32)>,
     pub(crate) hot: TableViews<'m>,
-    /// What edits did to the text of the item at hand.
+    /// How edits changed the text of the current item.
     pub(crate) change: Option<&'m Change>,
     /// Operands waiting to be printed; nesting needs memory, not stack.
     pub(crate) worklist: Vec<crate::operand::Todo>,
@@ -73,13 +82,17 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         if let Some(edits) = self.module.edits() {
             return self.edited_module(edits);
         }
+        let preceding = |last| match last {
+            0 => Preceding::Start,
+            _ => Preceding::Statement,
+        };
         let source = self.module.source();
         let mut last = 0;
         for (id, item) in self.module.items() {
             let span = self.module.span(id);
             let gap = Span::new(last, span.start).of(source);
             let gap = if last == 0 { without_mark(gap) } else { gap };
-            self.gap(gap, last > 0, 0);
+            self.gap(gap, preceding(last), 0);
             if self
                 .module
                 .item_spans()
@@ -97,15 +110,15 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         }
         let gap = Span::new(last, source.len() as u32).of(source);
         let gap = if last == 0 { without_mark(gap) } else { gap };
-        self.end_gap(gap, last > 0, 0);
+        self.end_gap(gap, preceding(last), 0);
     }
 
     /// The last gap of a file or a body: no blank line at its end.
-    pub(crate) fn end_gap(&mut self, gap: &[u8], behind: bool, level: usize) {
-        let blank = |b: &&u8| scan::is(**b, scan::class::WHITESPACE);
-        let used = &gap[..gap.len() - gap.iter().rev().take_while(blank).count()];
+    pub(crate) fn end_gap(&mut self, gap: &[u8], preceding: Preceding, level: usize) {
+        let space = |b: &&u8| scan::is(**b, scan::class::WHITESPACE);
+        let used = &gap[..gap.len() - gap.iter().rev().take_while(space).count()];
         // The first newline is part of the statement before.
-        self.gap(used, behind, level);
+        self.gap(used, preceding, level);
     }
 
     /// An item other than a function.
@@ -180,7 +193,7 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let attributes = f.attributes.of(&self.module.declarations().attributes);
         self.attributes(self.module.pool(), attributes);
         if f.interface.has_returns {
-            self.params(f.interface.returns, false);
+            self.params(f.interface.returns, ParamLayout::OneLine);
             self.out.byte(b' ');
         }
         self.name(f.name);
@@ -189,7 +202,11 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
 
     fn params_and_directives(&mut self, interface: &Interface) {
         if interface.has_params {
-            self.params(interface.params, interface.params.len > 0);
+            let layout = match interface.params.len {
+                0 => ParamLayout::OneLine,
+                _ => ParamLayout::LineEach,
+            };
+            self.params(interface.params, layout);
         }
         for d in interface.directives.of(self.module.interface_directives()) {
             self.out.byte(b'\n');
@@ -197,7 +214,8 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         }
     }
 
-    fn params(&mut self, range: TableRange, lines: bool) {
+    fn params(&mut self, range: TableRange, layout: ParamLayout) {
+        let lines = layout == ParamLayout::LineEach;
         self.out.byte(b'(');
         for (i, param) in range.of(self.module.params()).iter().enumerate() {
             if i > 0 {
@@ -259,12 +277,12 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
         let mut last = 1u32;
         let mut depth = 0usize;
         self.out.byte(b'\n');
-        let mut behind = false;
+        let mut preceding = Preceding::Start;
         // Nothing was edited: the order is that of the ids.
         for ((id, &statement), origin) in body.statement_table().iter().zip(body.stmt_spans()) {
             let span = origin.span();
             let level = level(statement, &mut depth);
-            self.gap(Span::new(last, span.start).of(text), behind, depth + 1);
+            self.gap(Span::new(last, span.start).of(text), preceding, depth + 1);
             if origin.has_comments() && !matches!(statement, Statement::Opaque(_)) {
                 self.inner_comments(span.of(text), depth + 1);
             }
@@ -272,10 +290,10 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
             self.statement_of(body, id, statement);
             depth += usize::from(matches!(statement, Statement::Open(_)));
             last = span.end;
-            behind = true;
+            preceding = Preceding::Statement;
         }
         let close = text.len() as u32 - body.is_closed() as u32;
-        self.end_gap(Span::new(last, close).of(text), behind, 1);
+        self.end_gap(Span::new(last, close).of(text), preceding, 1);
         if body.is_closed() {
             self.out.byte(b'}');
         }
@@ -383,13 +401,13 @@ impl<'m, 'o, S: Sink> Printer<'m, 'o, S> {
                 self.word(Directive::Callprototype.text());
                 self.out.byte(b' ');
                 if interface.has_returns {
-                    self.params(interface.returns, false);
+                    self.params(interface.returns, ParamLayout::OneLine);
                     self.out.byte(b' ');
                 }
                 self.out.byte(b'_');
                 if interface.has_params {
                     self.out.byte(b' ');
-                    self.params(interface.params, false);
+                    self.params(interface.params, ParamLayout::OneLine);
                 }
                 for d in interface.directives.of(self.module.interface_directives()) {
                     self.out.byte(b' ');

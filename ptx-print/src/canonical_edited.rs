@@ -1,4 +1,4 @@
-//! Statements in the canonical style where edits put them: the gap between two is what belongs to both.
+//! Edited bodies and modules in the canonical style: the gap between two statements is the text that belongs to them.
 
 use alloc::vec::Vec;
 
@@ -9,31 +9,32 @@ use ptx_ir::{Body, EntityId, Item, ItemId, Module, Span, Statement, StmtId};
 
 use crate::canonical::{Printer, level, without_mark};
 use crate::sink::Sink;
+use crate::trivia::Preceding;
 
 /// The text between the statement before and the next one.
 struct Gap<'m> {
     module: &'m Module,
     text: Vec<u8>,
-    /// Whether a statement stands before it.
-    behind: bool,
-    /// Where the source goes on that was written so far.
+    /// What is before it.
+    preceding: Preceding,
+    /// Where the text of the source after the last statement ends.
     at: u32,
 }
 
 impl<'m> Gap<'m> {
-    /// What stands before the first statement.
+    /// The text before the first statement.
     fn new(module: &'m Module, head: Span) -> Self {
         let mut gap = Self {
             module,
             text: Vec::new(),
-            behind: false,
+            preceding: Preceding::Start,
             at: head.end,
         };
         gap.add(head);
         gap
     }
 
-    /// Goes on with a statement or item and its trivia, if it was read. Whether it is there to be printed.
+    /// Continues with a statement or item and its trivia, if it was parsed. Returns whether it is printed.
     fn next(&mut self, extent: Option<&Extent>, there: bool, change: Option<&Change>) -> bool {
         if let Some(extent) = extent {
             if self.at != extent.leading.start {
@@ -49,12 +50,12 @@ impl<'m> Gap<'m> {
         there
     }
 
-    /// Goes on with what belongs to another statement.
+    /// Adds text of the source.
     fn add(&mut self, span: Span) {
         self.text.extend_from_slice(span.of(self.module.source()));
     }
 
-    /// What stays of a removed statement.
+    /// Adds what remains of a removed statement.
     fn removed(&mut self, extent: &Extent, comments: RemovedComments) {
         if comments == RemovedComments::All {
             return self.add(Span::new(extent.leading.start, extent.attached));
@@ -70,22 +71,22 @@ impl<'m> Gap<'m> {
             }
         }
         let trail = extent.trailing.of(self.module.source());
-        let only_blank = trail.iter().all(u8::is_ascii_whitespace);
-        if !only_blank {
+        let only_space = trail.iter().all(u8::is_ascii_whitespace);
+        if !only_space {
             self.text.extend_from_slice(trail);
         }
     }
 
     fn end(&mut self, extent: Option<&Extent>) {
         self.text.clear();
-        self.behind = true;
+        self.preceding = Preceding::Statement;
         match extent {
             Some(extent) => self.add(extent.trailing),
             None => self.text.push(b'\n'),
         }
     }
 
-    /// A comment up to the end of its line needs a newline, which the source had behind it elsewhere.
+    /// Ends a comment that extends to the end of its line with a newline, which the source had elsewhere.
     fn separate(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with(b"\n") {
             self.text.push(b'\n');
@@ -115,7 +116,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
                 continue;
             }
             let level = level(statement, &mut depth);
-            self.gap(&gap.text, gap.behind, depth + 1);
+            self.gap(&gap.text, gap.preceding, depth + 1);
             let inner = extent.as_ref().filter(|e| e.has_comments);
             if let Some(extent) = inner.filter(|_| !matches!(statement, Statement::Opaque(_))) {
                 self.inner_comments(extent.statement.of(self.module.source()), depth + 1);
@@ -127,7 +128,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         }
         gap.separate();
         gap.add(trivia.tail());
-        self.end_gap(&gap.text, gap.behind, 1);
+        self.end_gap(&gap.text, gap.preceding, 1);
         if body.is_closed() {
             self.out.byte(b'}');
         }
@@ -145,7 +146,7 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
             if !gap.next(extent.as_ref(), item != Item::Removed, edits.change(id)) {
                 continue;
             }
-            self.gap(without_mark(&gap.text), gap.behind, 0);
+            self.gap(without_mark(&gap.text), gap.preceding, 0);
             let span = extent.map_or(Span::default(), |e| e.statement);
             if extent.is_some_and(|e| e.has_comments) {
                 let end = match item {
@@ -160,6 +161,6 @@ impl<'m, S: Sink> Printer<'m, '_, S> {
         }
         gap.separate();
         gap.add(trivia.tail());
-        self.end_gap(without_mark(&gap.text), gap.behind, 0);
+        self.end_gap(without_mark(&gap.text), gap.preceding, 0);
     }
 }

@@ -8,7 +8,7 @@
 //! * Modifiers are in the order of the PTX ISA manual.
 //! * The parameters of a function are on a line each, and so are its directives, before the `{`.
 //! * Initializers of more than sixteen elements break after every sixteen.
-//! * Comments are kept: one after a statement on its line, others on lines of their own before the
+//! * Comments are kept: one after a statement on its line, others on separate lines before the
 //!   statement that follows them, also those inside the statement. Of consecutive blank lines one is
 //!   kept.
 //! * Numbers, names and strings keep their spelling. Register numbers lose leading zeros.

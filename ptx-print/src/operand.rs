@@ -142,7 +142,7 @@ impl<S: Sink> Printer<'_, '_, S> {
         }
     }
 
-    /// Prints the elements of a list up to the first that has parts of its own.
+    /// Prints the elements of a list up to the first that has parts.
     fn elements(&mut self, pool: &OperandPool, body: Option<&Body>, list: ListId, from: u32) {
         let all = pool.list(list);
         let long = all.len() as u32 > LINE;
@@ -196,7 +196,7 @@ impl<S: Sink> Printer<'_, '_, S> {
         self.worklist.push(Todo::Elements(list, 0));
     }
 
-    /// Two operands with something between and behind them.
+    /// Two operands with text between and after them.
     fn push_pair(&mut self, pair: (Operand, Operand), middle: &'static str, end: &'static str) {
         self.worklist.push(Todo::Text(end));
         self.worklist.push(Todo::Operand(pair.1));

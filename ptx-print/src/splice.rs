@@ -49,7 +49,7 @@ struct Splice<'m, 'o> {
     module: &'m Module,
     text: Vec<u8>,
     map: OffsetMap,
-    /// Where the source goes on right behind the text, if it is a copy of it.
+    /// If the text ends with a copy of the source, where the copied part ends.
     at: Option<u32>,
     newline: &'static [u8],
     /// Writes what cannot be copied.
@@ -87,7 +87,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         matches!(self.text.last(), None | Some(b'\n'))
     }
 
-    /// Prepares for text of the source that begins at `start`, which need not follow what stands before.
+    /// Prepares for text of the source that begins at `start`, which need not follow the text so far in the source.
     fn join(&mut self, start: u32, indent: &[u8]) {
         if self.at == Some(start) {
             return;
@@ -102,7 +102,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         }
     }
 
-    /// A blank, unless one stands there.
+    /// Adds a space, unless the text ends with whitespace.
     fn separate(&mut self) {
         if !matches!(self.text.last(), None | Some(b' ' | b'\t' | b'\n')) {
             self.text.push(b' ');
@@ -114,11 +114,11 @@ impl<'m, 'o> Splice<'m, 'o> {
         newline.map_or(0, |i| i + 1)
     }
 
-    /// The blanks that the current line begins with.
+    /// The indentation of the current line.
     fn line_indent(&self) -> Vec<u8> {
-        let blank = |b: &&u8| matches!(b, b' ' | b'\t');
+        let space = |b: &&u8| matches!(b, b' ' | b'\t');
         let line = self.text.get(self.line_start()..).unwrap_or_default();
-        line.iter().take_while(blank).copied().collect()
+        line.iter().take_while(space).copied().collect()
     }
 
     /// Adds what the printer wrote, with the line endings of the source.
@@ -224,12 +224,12 @@ impl<'m, 'o> Splice<'m, 'o> {
                 self.inner_comments(extent.statement);
             }
             let trail = extent.trailing.of(source);
-            let blanks = trail
+            let spaces = trail
                 .iter()
                 .take_while(|b| matches!(b, b' ' | b'\t'))
                 .count() as u32;
             self.copy(Span::new(
-                extent.trailing.start + blanks,
+                extent.trailing.start + spaces,
                 extent.trailing.end,
             ));
             return;
@@ -267,7 +267,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         let trivia = TriviaMap::of_body(self.module, body);
         self.copy(trivia.head());
         let mut next = edits.first();
-        // Of new statements one behind the other: of a label, of others.
+        // The indentation of consecutive new statements: of labels, of others.
         let mut indents = [None, None];
         while let Some(id) = next {
             let mut last = id;
@@ -416,7 +416,7 @@ impl<'m, 'o> Splice<'m, 'o> {
         })
     }
 
-    /// The blanks before the line of the `}` of a body.
+    /// The indentation of the line of the `}` of a body.
     fn brace_indent(&self, body: &Body) -> Vec<u8> {
         let before =
             Span::new(0, (body.base() + body.end()).saturating_sub(1)).of(self.module.source());
@@ -425,8 +425,8 @@ impl<'m, 'o> Splice<'m, 'o> {
             .rposition(|&b| b == b'\n')
             .map_or(0, |i| i + 1);
         let line = before.get(line..).unwrap_or_default();
-        let blank = |b: &&u8| matches!(b, b' ' | b'\t');
-        line.iter().take_while(blank).copied().collect()
+        let space = |b: &&u8| matches!(b, b' ' | b'\t');
+        line.iter().take_while(space).copied().collect()
     }
 
     // --- items ---
@@ -521,7 +521,7 @@ impl<'m, 'o> Splice<'m, 'o> {
 }
 
 /// The outermost `{` around a new statement that is new itself, and how many there are; the statement where there is none. A `}`
-/// stands where its `{` does.
+/// is treated like its `{`.
 fn placed(body: &Body, edits: &Edits<StmtId>, id: StmtId) -> (StmtId, usize) {
     let open = |scope| body.scope(scope).map(|s| (s.open, s.parent));
     let (mut outer, mut depth) = (id, 0);

@@ -1,41 +1,50 @@
-//! What lies between statements: which comments stand behind the last one, which before the next,
-//! and whether a blank line does.
+//! The text between statements: which comments follow the last one, which precede the next one, and whether there is a
+//! blank line.
 
 use ptx_ir::lex::{Lexer, TokenKind, scan};
 
 use crate::canonical::Printer;
 use crate::sink::Sink;
 
+/// What precedes a gap.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Preceding {
+    /// The beginning of the file or the body.
+    Start,
+    Statement,
+}
+
 impl<S: Sink> Printer<'_, '_, S> {
     /// Ends the line of the last statement and prints the comments of a gap. Comments of the
-    /// gap's first line stay behind the statement, if there is one (`behind`).
+    /// gap's first line stay after the statement, if there is one.
     #[inline]
-    pub(crate) fn gap(&mut self, gap: &[u8], behind: bool, level: usize) {
+    pub(crate) fn gap(&mut self, gap: &[u8], preceding: Preceding, level: usize) {
         let mut newlines = 0;
         for &b in gap {
             match b {
                 b'\n' => newlines += 1,
                 _ if scan::is(b, scan::class::WHITESPACE) => {}
-                _ => return self.gap_with_comments(gap, behind, level),
+                _ => return self.gap_with_comments(gap, preceding, level),
             }
         }
-        if behind {
+        let after_statement = preceding == Preceding::Statement;
+        if after_statement {
             self.out.byte(b'\n');
         }
-        // Before the first statement of a file or a body blank lines mean nothing.
-        if newlines > 1 && behind {
+        // Before the first statement of a file or a body, blank lines are dropped.
+        if newlines > 1 && after_statement {
             self.out.byte(b'\n');
         }
     }
 
     #[inline(never)]
-    fn gap_with_comments(&mut self, gap: &[u8], behind: bool, level: usize) {
+    fn gap_with_comments(&mut self, gap: &[u8], preceding: Preceding, level: usize) {
         // Newlines since the last statement or comment.
         let mut newlines = 0;
         // Whether something on the current line has to be ended.
-        let mut open = behind;
-        let mut on_statement_line = behind;
-        let mut anything = behind;
+        let mut open = preceding == Preceding::Statement;
+        let mut on_statement_line = open;
+        let mut anything = open;
         for token in Lexer::fragment(gap) {
             let text = token.span.of(gap);
             if token.kind == TokenKind::Whitespace {
@@ -69,7 +78,7 @@ impl<S: Sink> Printer<'_, '_, S> {
         }
     }
 
-    /// The comments inside a statement, each on a line of its own before it.
+    /// The comments inside a statement, each on a separate line before it.
     #[inline(never)]
     pub(crate) fn inner_comments(&mut self, statement: &[u8], level: usize) {
         for token in Lexer::fragment(statement).filter(|t| t.kind.is_trivia()) {

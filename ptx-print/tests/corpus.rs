@@ -64,7 +64,7 @@ fn shared_corpus_parses_and_prints() {
     check_folder(&shared());
 }
 
-/// What the assembler says of mistakes that reading alone has to find. The others are matters of
+/// The messages of ptxas for mistakes that reading alone has to find. The others are matters of
 /// types, targets and rules of single instructions.
 const READING: &[&str] = &[
     "syntax error",
@@ -81,7 +81,7 @@ const READING: &[&str] = &[
     "Unknown .target",
 ];
 
-/// Refused by the grammar of the assembler, but a rule of one directive.
+/// Refused by the grammar of ptxas, but a rule of one directive.
 const NOT_READING: &[&str] = &[
     "broken/func_entry_result.ptx",
     "broken/func_maxntid_four.ptx",

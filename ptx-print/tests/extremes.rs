@@ -77,7 +77,7 @@ fn byte_order_mark() {
     wrong(format!("{HEADER}\u{feff}"), Code::StrayByte);
 }
 
-/// Reading ends, which a thread of its own watches over.
+/// Parsing ends, which a separate thread monitors.
 #[test]
 fn byte_order_mark_before_a_brace_or_a_statement() {
     for text in [
@@ -95,7 +95,7 @@ fn byte_order_mark_before_a_brace_or_a_statement() {
 }
 
 #[test]
-fn bytes_that_are_no_text() {
+fn bytes_that_are_not_text() {
     for byte in [0u8, 1, 0x0b, 0x1b, 0x7f, 0x80, 0xC3, 0xFF] {
         for place in [
             "@",
@@ -112,7 +112,7 @@ fn bytes_that_are_no_text() {
             if place.starts_with(".pragma") && (1..0x80).contains(&byte) {
                 continue;
             }
-            // The assembler takes a NUL byte for the end of the file, even in a comment.
+            // ptxas takes a NUL byte for the end of the file, even in a comment.
             let comment = place.starts_with('/') && byte != 0;
             assert_eq!(found.is_empty(), comment, "{byte:#x} in {place}: {found:?}");
         }
@@ -403,7 +403,7 @@ fn large_ranges() {
     fine(format!(
         "{HEADER}.global .b32 v<4294967295>;\n.global .u64 x = v4294967294;\n"
     ));
-    // The assembler takes 2^64 for 0: its test of overflow looks at 63 bits before the last digit.
+    // ptxas takes 2^64 for 0: its test of overflow looks at 63 bits before the last digit.
     fine(kernel(".reg .b32 %r<18446744073709551616>;"));
     for count in ["4294967296", "99999999999999999999"] {
         let found = codes(kernel(&format!(".reg .b32 %r<{count}>;")));

@@ -1,4 +1,4 @@
-//! Bodies share the storage of their tables, and nobody sees it.
+//! Bodies share the storage of their tables without visible effects.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use ptx_ir::raw::{self, RawBody, RawModule};

@@ -44,7 +44,7 @@ fn module(name: &str) -> Module {
     ptx_parse::parse(text.map_or(&[][..], |(_, text)| text)).module
 }
 
-/// Whatever is read is compared with a number; an access behind it stops.
+/// Whatever is read is compared with a number; an access above it traps.
 fn loads(module: &mut Module) -> usize {
     let reads = |a: ptx_ir::facts::MemoryAccess| a.access == Access::Read;
     let report = instrument(
@@ -87,7 +87,7 @@ fn every_load_and_print(bencher: Bencher<'_, '_>, name: &str) {
         });
 }
 
-/// With the code that is added, which reads the text anew.
+/// With the code that is added, which parses the text again.
 #[divan::bench(args = names())]
 fn bounds(bencher: Bencher<'_, '_>, name: &str) {
     let module = module(name);

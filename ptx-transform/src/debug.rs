@@ -58,23 +58,14 @@ pub(crate) fn inlined(body: &Body, place: &DirectiveStmt) -> Option<NameId> {
 /// The files of a `.loc`: its own, and that of the call that was inlined.
 pub(crate) fn files(body: &Body, place: &DirectiveStmt) -> impl Iterator<Item = i64> + use<> {
     let args = body.pool().slice(place.args);
-    let of = |i: usize| args.get(i).and_then(|o| integer(body.pool(), *o));
+    let of = |i: usize| args.get(i).and_then(|o| body.pool().integer(*o));
     of(0).into_iter().chain(of(4))
-}
-
-/// A whole number.
-pub(crate) fn integer(pool: &OperandPool, operand: Operand) -> Option<i64> {
-    match operand {
-        Operand::Small(n) => Some(i64::from(n)),
-        Operand::Imm(id) => pool.immediate(id)?.value.as_int(),
-        _ => None,
-    }
 }
 
 /// The number of a `.file`.
 pub(crate) fn file(module: &Module, directive: &DirectiveStmt) -> Option<i64> {
     let first = module.pool().slice(directive.args).first()?;
-    integer(module.pool(), *first)
+    module.pool().integer(*first)
 }
 
 /// The option `debug` of a `.target` directive, with one of the commas around it.

@@ -21,15 +21,24 @@ pub(crate) fn linkage(module: &Module, span: Span) -> Option<Span> {
     is_linkage.then(|| Span::new(word.span.start, end).shifted(span.start))
 }
 
-/// A declaration made from the header of a function; `bare` omits the linkage.
-pub(crate) fn head(module: &Module, item: ptx_ir::ItemId, bare: bool) -> Vec<u8> {
+/// Whether a declaration has the linkage of the header that it is made from.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum HeadLinkage {
+    Keep,
+    Omit,
+}
+
+/// A declaration made from the header of a function.
+pub(crate) fn head(module: &Module, item: ptx_ir::ItemId, keep: HeadLinkage) -> Vec<u8> {
     let whole = module.span(item);
     let body = match module.item(item) {
         Some(Item::Function(id)) => module.body(id),
         _ => None,
     };
     let mut span = Span::new(whole.start, body.map_or(whole.end, |b| b.base()));
-    if bare && let Some(linkage) = linkage(module, whole) {
+    if keep == HeadLinkage::Omit
+        && let Some(linkage) = linkage(module, whole)
+    {
         span.start = linkage.end;
     }
     let text = span.of(module.source());
@@ -46,6 +55,6 @@ pub(crate) fn head(module: &Module, item: ptx_ir::ItemId, bare: bool) -> Vec<u8>
 /// An external declaration made from the header of a function.
 pub(crate) fn external(module: &Module, item: ptx_ir::ItemId) -> Vec<u8> {
     let mut text = b".extern ".to_vec();
-    text.extend(head(module, item, true));
+    text.extend(head(module, item, HeadLinkage::Omit));
     text
 }

@@ -9,6 +9,21 @@ use ptx_isa::StateSpace;
 
 use ptx_edit::{Entity, NameRef};
 
+/// The order in which members of a range get new numbers.
+#[derive(Copy, Clone)]
+pub(crate) enum NumberOrder {
+    FirstUse,
+    /// The most frequent one first.
+    Frequency,
+}
+
+/// What happens to comments between the tokens of a declaration.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum InnerComments {
+    Keep,
+    Remove,
+}
+
 /// The number of uses of each register and of each member of a range.
 #[derive(Default)]
 pub(crate) struct Usage {
@@ -42,28 +57,31 @@ impl Usage {
         self.members.get(&entity).map(|m| m.len() as u32)
     }
 
-    /// Dense numbers for the members of a range, in the order of first uses, or the most frequent first.
-    pub(crate) fn numbers(&self, entity: Entity, by_frequency: bool) -> BTreeMap<u32, u32> {
-        let mut order: Vec<(u32, u32, u32)> = Vec::new();
+    /// Dense numbers for the members of a range.
+    pub(crate) fn numbers(&self, entity: Entity, order: NumberOrder) -> BTreeMap<u32, u32> {
+        let mut ranked: Vec<(u32, u32, u32)> = Vec::new();
         for (&number, &(place, count)) in self.members.get(&entity).into_iter().flatten() {
-            let rank = if by_frequency { u32::MAX - count } else { 0 };
-            order.push((rank, place, number));
+            let rank = match order {
+                NumberOrder::FirstUse => 0,
+                NumberOrder::Frequency => u32::MAX - count,
+            };
+            ranked.push((rank, place, number));
         }
-        order.sort_unstable();
+        ranked.sort_unstable();
         (0..)
-            .zip(order)
+            .zip(ranked)
             .map(|(new, (_, _, old))| (old, new))
             .collect()
     }
 }
 
-/// The parts of declarations in a body that declare unused registers. Declarations with comments are only shortened
-/// `with_comments`.
+/// The parts of declarations in a body that declare unused registers. Declarations with comments between their
+/// tokens are only shortened if these are removed.
 pub(crate) fn unused(
     f: FuncId,
     body: &Body,
     source: &[u8],
-    with_comments: bool,
+    comments: InnerComments,
     is_used: impl Fn(Entity) -> bool,
 ) -> Vec<Span> {
     let mut pieces = Vec::new();
@@ -89,7 +107,7 @@ pub(crate) fn unused(
             && body
                 .stmt_spans()
                 .get(id.as_u32() as usize)
-                .is_some_and(|o| with_comments || !o.has_comments())
+                .is_some_and(|o| comments == InnerComments::Remove || !o.has_comments())
         {
             pieces.extend(parts(span, source, &used));
         }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_ir::name::split_numeric_suffix;
 use ptx_ir::{Body, FuncId, Item, Module, Rewritten, Span, TextPatches};
 
-use crate::register_use::{self, Usage};
+use crate::register_use::{self, InnerComments, NumberOrder, Usage};
 use ptx_edit::{Entity, NameForm, Names, TakenNames};
 
 /// Numbers the registers of each range from 0 in the order of their first mention, reduces the counts of ranges, and removes
@@ -48,11 +48,11 @@ pub fn renumber(module: &Module) -> Rewritten {
             if usage.count(m.entity).is_some() && !ambiguous.contains(&m.entity) {
                 let numbers = numbers
                     .entry(m.entity)
-                    .or_insert_with(|| usage.numbers(m.entity, false));
+                    .or_insert_with(|| usage.numbers(m.entity, NumberOrder::FirstUse));
                 register_use::renumber(m, numbers, &mut patches);
             }
         }
-        let pieces = register_use::unused(f, body, source, false, |e| {
+        let pieces = register_use::unused(f, body, source, InnerComments::Keep, |e| {
             usage.is_used(e) || ambiguous.contains(&e)
         });
         for piece in pieces {

@@ -57,18 +57,18 @@ pub fn strip(module: &Module) -> Rewritten {
     patches.apply(source)
 }
 
-/// Removes comments, line markers and these pieces of a source; lines that held nothing else go with them, other lines keep
-/// their indentation. The pieces are statements, in order.
+/// Removes comments, line markers and these spans of a source, which are statements in order. Lines that have no other text
+/// are removed as well; other lines keep their indentation.
 fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatches) {
     let mut pieces = pieces.iter().copied().peekable();
     let mut line = Line::default();
-    // Blanks that are neither kept nor removed yet.
-    let mut blanks = Span::default();
+    // Whitespace that is neither kept nor removed yet.
+    let mut space = Span::default();
     for token in Lexer::new(source) {
         while pieces.next_if(|p| p.end <= token.span.start).is_some() {}
         let inside = pieces.peek().is_some_and(|p| p.start <= token.span.start);
         match token.kind {
-            TokenKind::ByteOrderMark => blanks = Span::new(token.span.end, token.span.end),
+            TokenKind::ByteOrderMark => space = Span::new(token.span.end, token.span.end),
             TokenKind::Whitespace if !inside => {
                 let mut at = token.span.start;
                 for (i, _) in token
@@ -81,54 +81,53 @@ fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatche
                     let newline = token.span.start + i as u32;
                     let end = newline + 1;
                     if line.cut {
-                        // The line ends behind its last token; without one it is gone.
+                        // The line ends after its last token; a line without tokens is removed.
                         let carriage =
                             newline > at && source.get(newline as usize - 1) == Some(&b'\r');
                         let last = newline - u32::from(carriage);
-                        patches
-                            .remove(Span::new(blanks.start, if line.token { last } else { end }));
+                        patches.remove(Span::new(space.start, if line.token { last } else { end }));
                     }
                     line = Line::default();
                     at = end;
-                    blanks = Span::new(end, end);
+                    space = Span::new(end, end);
                 }
-                blanks.end = token.span.end;
+                space.end = token.span.end;
             }
             kind if inside || kind.is_trivia() => {
                 line.cut = true;
                 line.between = true;
-                blanks.end = token.span.end;
+                space.end = token.span.end;
             }
             _ => {
                 if line.between {
-                    // Before the first token of a line its indentation stays, between two a blank.
+                    // Before the first token of a line its indentation stays, between two tokens a space.
                     let indent = match line.token {
                         true => 0,
-                        false => indentation(source, blanks),
+                        false => indentation(source, space),
                     };
-                    let cut = Span::new(blanks.start + indent, blanks.end);
+                    let cut = Span::new(space.start + indent, space.end);
                     let apart = line.token
-                        || cut.start > 0 && blanks.start > 0 && !starts_line(source, blanks.start);
+                        || cut.start > 0 && space.start > 0 && !starts_line(source, space.start);
                     patches.replace(cut, if apart { " " } else { "" });
                 }
                 line.token = true;
                 line.between = false;
-                blanks = Span::new(token.span.end, token.span.end);
+                space = Span::new(token.span.end, token.span.end);
             }
         }
     }
-    if line.cut && blanks.start < blanks.end {
-        patches.remove(Span::new(blanks.start, source.len() as u32));
+    if line.cut && space.start < space.end {
+        patches.remove(Span::new(space.start, source.len() as u32));
     }
 }
 
 #[derive(Default)]
 struct Line {
-    /// Something was cut out of it.
+    /// Something was removed from it.
     cut: bool,
-    /// A token stays on it.
+    /// It has a token that stays.
     token: bool,
-    /// Something was cut out since the last token.
+    /// Something was removed since the last token.
     between: bool,
 }
 
@@ -137,8 +136,8 @@ fn starts_line(source: &[u8], at: u32) -> bool {
     before.is_none_or(|b| *b == b'\n')
 }
 
-/// How many blanks a line begins with.
-fn indentation(source: &[u8], blanks: Span) -> u32 {
-    let bytes = blanks.of(source).iter();
+/// The length of the indentation of a line.
+fn indentation(source: &[u8], space: Span) -> u32 {
+    let bytes = space.of(source).iter();
     bytes.take_while(|b| matches!(b, b' ' | b'\t')).count() as u32
 }

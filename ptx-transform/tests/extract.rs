@@ -114,7 +114,7 @@ fn a_function_that_declares_again_what_is_needed_goes() {
 }
 
 #[test]
-fn what_is_not_understood_needs_what_it_mentions() {
+fn unrecognized_statements_need_their_names() {
     let needed = ".func f() { ret; }\n.frobnicate f;\n.entry k() { ret; }\n";
     let text = format!("{needed}.func g() {{ ret; }}\n");
     assert_eq!(body(&text, &["k"]), needed);
@@ -122,7 +122,7 @@ fn what_is_not_understood_needs_what_it_mentions() {
 
 #[test]
 fn what_a_function_declares_is_defined() {
-    // Called or not: the assembler asks for it.
+    // ptxas requires it even if it is not called.
     let needed = ".entry k() { .func f(); { .visible .func g(); } ret; }\n.func f() { ret; }\n.visible .func g() { ret; }\n";
     let text = format!("{needed}.func h() {{ ret; }}\n");
     assert_eq!(body(&text, &["k"]), needed);
@@ -185,7 +185,7 @@ const DEBUG: &str = "\
 ";
 
 #[test]
-fn debug_sections_that_speak_of_what_goes_go_too() {
+fn debug_sections_that_refer_to_removed_names_are_removed() {
     let module = ptx_parse::parse_str(DEBUG).module;
     let part = extract(&module, &["k"]).unwrap();
     let text = String::from_utf8(part.rewritten.text).unwrap();
@@ -423,7 +423,7 @@ fn what_only_one_module_can_have_takes_its_users_along() {
     let split = split(&module, &["k"]).unwrap();
     assert_eq!(split.exported, ["d", "f", "h", "i", "x"]);
     let rest = String::from_utf8(split.rest.rewritten.text).unwrap();
-    // `c` is needed by nobody: it stays in the rest.
+    // No function needs `c`: it stays in the rest.
     let expected = format!(
         "{HEAD}\
 .extern .global .b32 x;

@@ -1,4 +1,4 @@
-//! Probes: what they are given for every sort of access, and that nothing of the module goes.
+//! Probes: their arguments for every kind of access, and that nothing of the module is removed.
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -42,7 +42,7 @@ fn print(old: &Module, new: &Module) -> String {
     text
 }
 
-/// The first statement of the old module that is not in the new one, behind those before it.
+/// The first statement of the old module that is not in the new one, after those before it.
 fn lost(old: &Module, new: &Module) -> Option<String> {
     for (_, function, body) in old.definitions() {
         let now = new.body(new.function(old.name(function.name))?)?;
@@ -57,7 +57,7 @@ fn lost(old: &Module, new: &Module) -> Option<String> {
     None
 }
 
-/// The body of the kernel behind its declarations, with a record of all spaces where `trace` says so.
+/// The body of the kernel after its declarations, with a record of all spaces where `trace` says so.
 fn traced(body: &str) -> String {
     let old = read(&kernel(body));
     let spaces = [StateSpace::Const, StateSpace::Param].map(Space::State);
@@ -130,7 +130,7 @@ fn guards() {
         "\t@!p setp.lt.u64 pred_0, d0, 9;\n\tnot.pred pred_1, p;\n\tand.pred pred_2, pred_0, pred_1;\n\
          \t@pred_2 trap;\n\t@!p st.global.b32 [d0], 1;\n"
     );
-    // The instruction overwrites its guard: the probe behind it has the old one.
+    // The instruction overwrites its guard: the probe after it has the old one.
     let (text, _) = probed("\t@p setp.eq.s32 p, r0, r1;\n", Timing::After, |probe| {
         probe.emit("membar.gl", &[])
     });
@@ -249,7 +249,7 @@ fn once_a_function() {
         let behind = probe.plus(address, 4)?;
         probe.emit("max.u64", &[behind, behind, seven])
     });
-    // It stands before all else, without the guard of the first place that asked.
+    // It precedes everything else, without the guard of the first place that needs it.
     assert!(!text.contains("mov.b64"), "{text}");
     assert_eq!(
         text.matches("max.u64 b64_0, b64_0, kept_0;").count(),
@@ -297,7 +297,7 @@ fn the_carry_flag_is_kept() {
         text.contains(");\n\tsub.cc.u32 b32_1, 0, b32_0;\n"),
         "{text}"
     );
-    // Where nobody reads it, or the probe leaves it alone, nothing is saved.
+    // If it is not read later, or the probe does not change it, nothing is saved.
     let text =
         traced("\tadd.cc.u32 r0, r1, r2;\n\taddc.u32 r3, r4, r5;\n\tst.global.b32 [d0], 1;\n");
     assert!(!text.contains("b32_"), "{text}");

@@ -1,4 +1,4 @@
-//! Modules put together. What is linked here and what is refused, NVIDIA's linker links and refuses, but for what is said.
+//! Linked modules. NVIDIA's linker accepts and refuses the same modules, with the exceptions that are noted.
 #![allow(missing_docs)]
 #![allow(
     clippy::unwrap_used,
@@ -72,7 +72,7 @@ fn refused_whole(texts: &[String; 2]) -> (Code, String, String) {
 }
 
 #[test]
-fn a_definition_stands_for_declarations() {
+fn a_definition_replaces_declarations() {
     // Before the first use, wherever it came from.
     assert_eq!(
         two(
@@ -448,7 +448,7 @@ fn private_names_are_made_unique() {
 }
 
 #[test]
-fn ranges_are_names_of_their_own() {
+fn ranges_are_separate_names() {
     let range = ".const .f32 t<4>;\n.entry k() { .reg .f32 f; ld.const.f32 f, [t3]; ret; }\n";
     let renamed = range.replace("t<4>", "t$1$<4>").replace("t3", "t$1$3");
     // A plain name of the same spelling is another thing; a member of the range is not.
@@ -462,7 +462,7 @@ fn ranges_are_names_of_their_own() {
 }
 
 #[test]
-fn comments_go_with_definitions_that_go() {
+fn comments_are_removed_with_definitions() {
     let strong = ".visible .func f() { ret; }\n.visible .global .u32 x;\n";
     let weak = "// f\n.weak .func f() { trap; }\n// x\n.weak .global .u32 x; // x\n";
     assert_eq!(two(strong, weak), strong);
@@ -478,7 +478,7 @@ fn new_names_are_new() {
 
 #[test]
 fn labels_do_not_become_names_of_other_modules() {
-    // One behind which it is mentioned hides the name of the module, which has another one now.
+    // A label that is used later hides the name of the module, which was renamed.
     assert_eq!(
         two(
             ".global .u32 out;\n",
@@ -655,7 +655,7 @@ enum Has {
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
-/// A module that has some of the names, each definition with a value of its own, and a kernel that reads them all.
+/// A module that has some of the names, each definition with a different value, and a kernel that reads them all.
 fn random(random: &mut fastrand::Rng, input: usize) -> (String, [Has; 4]) {
     let all = [
         Has::Nothing,
@@ -705,7 +705,7 @@ fn value(input: usize, name: usize) -> i32 {
     (input * 10 + name + 100) as i32
 }
 
-/// What a module means by a name, or `None` for what nobody defines; `Err` if there is no answer.
+/// What a name denotes in a module, or `None` if it is undefined; `Err` if there is no answer.
 fn meant(all: &[[Has; 4]], input: usize, name: usize) -> Result<Option<i32>, ()> {
     let with = |has: Has| (0..all.len()).filter(move |i| all[*i][name] == has);
     let strong = Has::Other(Linkage::Visible);

@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(a.len(), b.len(), "{name}");
     }
 
-    /// Files that hold something which is not understood are rewritten as well, but their errors may come and go.
+    /// Files with unrecognized statements are rewritten as well, but their errors can change.
     fn valid() -> impl Iterator<Item = (String, Vec<u8>)> {
         corpus().into_iter().filter(|(_, text)| errors(text) == 0)
     }
@@ -184,7 +184,7 @@ mod tests {
                 let name = format!("{what} {name}");
                 same(&name, &text, &new.text, lines);
                 let (before, after) = (verdict(&text), verdict(&new.text));
-                // Mistakes in what goes, debug information or registers that nothing mentions, go with it.
+                // Errors in removed debug information and unreferenced registers disappear.
                 assert!(before == after || after < before, "{name}");
                 // The map leads to the same bytes.
                 for at in (0..text.len()).step_by(97) {
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Whether another name of the body is this one with digits behind: then numbers stay.
+    /// Whether another name of the body is this one followed by digits: then numbers stay.
     fn shared(module: &Module, body: &ptx_ir::Body, name: ptx_ir::NameId) -> bool {
         let others = body.reg_decls().values().map(|d| d.name);
         let mut others = others.chain(body.labels().values().map(|l| l.name));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_promised_is_gone() {
+    fn documented_parts_are_removed() {
         for (name, text) in valid() {
             let module = ptx_parse::parse(&text).module;
             let new = strip(&module).text;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn blanks_stay_where_tokens_would_join() {
+    fn spaces_stay_between_tokens_that_would_join() {
         let kernel = |inner: &str| format!(".entry k ( ) {{ .reg .b32 x ; {inner} }}");
         let new = |inner: &str| small(&kernel(inner));
         assert_eq!(

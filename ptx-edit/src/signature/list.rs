@@ -23,14 +23,14 @@ pub(crate) fn change_list(text: &str, change: ListChange<'_>) -> Option<String> 
     let (part, new) = match change {
         ListChange::Insert(index, new) => match elements.get(index) {
             Some(next) => {
-                let separator = blanks_before(text, *next).unwrap_or(" ");
+                let separator = space_before(text, *next).unwrap_or(" ");
                 let new = alloc::format!("{new},{separator}");
                 (Span::new(next.start, next.start), new)
             }
             None if index > elements.len() => return None,
             None => match elements.last() {
                 Some(last) => {
-                    let separator = blanks_before(text, *last);
+                    let separator = space_before(text, *last);
                     let separator = separator.filter(|b| elements.len() > 1 || b.contains('\n'));
                     let new = alloc::format!(",{}{new}", separator.unwrap_or(" "));
                     (Span::new(last.end, last.end), new)
@@ -81,11 +81,11 @@ fn comma(text: &str, gap: Span) -> Option<u32> {
 }
 
 /// The whitespace before an element, if nothing else is between it and the token before.
-fn blanks_before(text: &str, element: Span) -> Option<&str> {
+fn space_before(text: &str, element: Span) -> Option<&str> {
     let before = text.get(..element.start as usize)?;
-    let blanks = before.get(before.trim_ascii_end().len()..)?;
+    let space = before.get(before.trim_ascii_end().len()..)?;
     let separated = before.trim_ascii_end().ends_with([',', '(']);
-    (!blanks.is_empty() && separated).then_some(blanks)
+    (!space.is_empty() && separated).then_some(space)
 }
 
 #[cfg(test)]

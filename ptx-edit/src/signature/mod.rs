@@ -44,7 +44,7 @@ impl ModuleEditor<'_> {
     ///
     /// # Errors
     ///
-    /// [`EditError::Used`] if the address of the function is taken and its calls cannot be determined: there are none in the
+    /// [`EditError::Used`] if the address of the function is taken and its calls cannot be determined: the module has no
     /// module, one has no prototype or lists other functions, or the address of another function of the same type is taken;
     /// [`EditError::Taken`] and [`EditError::Overlap`] if the name conflicts with another; [`EditError::NoPart`] if the index
     /// is greater than the number of parameters; and the errors of `argument`. Nothing has changed then.

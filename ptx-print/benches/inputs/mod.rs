@@ -105,7 +105,7 @@ pub(crate) fn repeated(text: &[u8], size: usize) -> Vec<u8> {
     out
 }
 
-/// Where the first item behind `.version`, `.target` and `.address_size` begins.
+/// Where the first item after `.version`, `.target` and `.address_size` begins.
 fn end_of_header(module: &Module) -> usize {
     let header = [
         Directive::Version,
@@ -119,7 +119,7 @@ fn end_of_header(module: &Module) -> usize {
     first.map_or(usize::MAX, |(id, _)| module.span(id).start as usize)
 }
 
-/// The text from `start` on, cut behind every name that the module declares.
+/// The text from `start` on, cut after every name that the module declares.
 fn split_at_names<'t>(module: &Module, text: &'t [u8], start: usize) -> Vec<&'t [u8]> {
     let names: HashSet<&[u8]> = module
         .symbols()

@@ -12,7 +12,7 @@ pub(crate) fn styles() -> [Style; 3] {
     [Indent::Tab, Indent::Spaces(2), Indent::Spaces(4)].map(Style::with_indent)
 }
 
-/// The tokens of a text lie one behind the other, without gap, and none is empty.
+/// The tokens of a text follow one another without gaps, and none is empty.
 pub(crate) fn tokens_tile(source: &[u8]) {
     let mut at = 0;
     for token in Lexer::new(source) {
@@ -23,7 +23,7 @@ pub(crate) fn tokens_tile(source: &[u8]) {
         );
         at = token.span.end as usize;
     }
-    assert_eq!(at, source.len(), "bytes behind the last token");
+    assert_eq!(at, source.len(), "bytes after the last token");
 }
 
 /// Reading is total: the statements tile the text, and every diagnostic points into it.
@@ -37,14 +37,14 @@ pub(crate) fn reading_is_total(source: &[u8]) -> Parsed {
         assert!(d.span.start <= d.span.end, "{d:?} ends before it starts");
         assert!(
             d.span.end as usize <= source.len(),
-            "{d:?} points behind the text"
+            "{d:?} points after the text"
         );
         assert!(d.span.start >= last, "{d:?} is out of order");
         assert!(!d.message.is_empty(), "{d:?} says nothing");
         for label in &d.labels {
             assert!(
                 label.span.end as usize <= source.len(),
-                "{d:?} has a label behind the text"
+                "{d:?} has a label after the text"
             );
         }
         last = d.span.start;
@@ -90,7 +90,7 @@ pub(crate) fn canonical_is_stable(parsed: &Parsed) {
         let twice = ptx_print::canonical(&again.module, &style);
         assert!(
             twice == text,
-            "canonical text is no fixed point:\n{}\n--- became ---\n{}",
+            "canonical text is not a fixed point:\n{}\n--- became ---\n{}",
             show(),
             String::from_utf8_lossy(&twice[..twice.len().min(4000)])
         );

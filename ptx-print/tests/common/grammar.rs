@@ -15,14 +15,14 @@ impl std::fmt::Debug for Tokens {
 }
 
 impl Tokens {
-    /// Appends the words of `text`, which blanks part.
+    /// Appends the words of `text`, which are separated by spaces.
     fn words(mut self, text: &str) -> Self {
         self.0
             .extend(text.split_ascii_whitespace().map(String::from));
         self
     }
 
-    /// Appends one token as it is, blanks and all.
+    /// Appends one token unchanged, with its spaces.
     fn token(mut self, text: impl Into<String>) -> Self {
         self.0.push(text.into());
         self
@@ -33,7 +33,7 @@ impl Tokens {
         self
     }
 
-    /// The tokens parted by single blanks and no more than that.
+    /// The tokens separated by single spaces.
     pub(crate) fn plain(&self) -> String {
         self.0.join(" ")
     }
@@ -124,7 +124,7 @@ fn expression() -> BoxedStrategy<Tokens> {
         .boxed()
 }
 
-/// What may stand where a register may: registers of all kinds, special ones, immediates.
+/// An operand that can replace a register: registers of all kinds, special ones, immediates.
 fn scalar() -> BoxedStrategy<Tokens> {
     prop_oneof![
         8 => register(),
@@ -230,7 +230,7 @@ fn operand() -> BoxedStrategy<Tokens> {
 }
 
 fn mnemonic() -> BoxedStrategy<Tokens> {
-    // Whole tokens, some with blanks before their dots.
+    // Whole tokens, some with spaces before their dots.
     prop_oneof![
         6 => one_of(&[
             "add.s32", "mov.u32", "mad.lo.s32", "ld.global.nc.v4.f32", "st.shared.v2.b64", "ret", "setp.lt.and.s32",
@@ -263,7 +263,7 @@ fn instruction() -> BoxedStrategy<Tokens> {
         |(m, mut first, rest)| {
             if let Some(text) = first.first_mut().and_then(|f| f.0.first_mut()) {
                 if text.starts_with('.') {
-                    // Behind a mnemonic `.5` would be a modifier.
+                    // After a mnemonic, `.5` would be a modifier.
                     text.insert(0, '0');
                 }
                 first.extend(rest);
@@ -419,7 +419,7 @@ fn statements(path: String, depth: u32) -> BoxedStrategy<Tokens> {
     let path = path.clone();
     prop::collection::vec(one, 0..12)
         .prop_map(move |mut parts| {
-            // Each statement that declares something gets names of its own.
+            // Each statement that declares something gets new names.
             for (i, part) in parts.iter_mut().enumerate() {
                 for token in &mut part.0 {
                     for kind in ["_LABEL", "_DECL"] {
@@ -625,7 +625,7 @@ fn trivia() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// Whether nothing at all may stand between two tokens.
+/// Whether two tokens may be adjacent.
 fn may_touch(left: &str, right: &str) -> bool {
     let (Some(l), Some(r)) = (left.bytes().last(), right.bytes().next()) else {
         return true;
@@ -636,7 +636,7 @@ fn may_touch(left: &str, right: &str) -> bool {
     (mark(l) && r != b'%') || (mark(r) && l != b'%') || (mark(l) && wordy(r))
 }
 
-/// A module joined with random trivia, and the same joined with plain blanks.
+/// A module joined with random trivia, and the same joined with single spaces.
 pub(crate) fn module_with_trivia() -> BoxedStrategy<(String, String)> {
     module()
         .prop_flat_map(|tokens| {

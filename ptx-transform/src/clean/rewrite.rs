@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use ptx_analysis::fold::COPY;
 use ptx_edit::{EditError, Editor};
 use ptx_ir::query::Mnemonic;
-use ptx_ir::{Operand, RegId, Statement, StmtId};
+use ptx_ir::{GuardSense, Operand, RegId, Statement, StmtId};
 use ptx_isa::{
     Access, Expected, FormMatch, ModifierSource, ScalarType, Spaces, StateSpace, TypeKind,
 };
@@ -115,7 +115,8 @@ impl Rewriter<'_, '_> {
         if let Some(guard) = guard
             && self.editor.body().pool().get(guard.predicate) == Operand::Reg(old)
         {
-            self.editor.set_guard(stmt, Some((new, guard.negated)))?;
+            self.editor
+                .set_guard(stmt, Some((new, GuardSense::negated_if(guard.negated))))?;
             made = true;
         }
         Ok(made)

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 
 use ptx_edit::{EditError, Editor, NewStmt};
 use ptx_ir::facts::MemoryAccess;
-use ptx_ir::{Body, LabelId, Module, Operand, RegId, Signatures, StmtId};
+use ptx_ir::{Body, GuardSense, LabelId, Module, Operand, RegId, Signatures, StmtId};
 use ptx_isa::{Control, EffectKind, Opcode, ScalarType};
 
 use super::carry_flag;
@@ -164,7 +164,12 @@ impl<'h, 'm> Probe<'h, 'm> {
         match self.guard()? {
             Some((register, negated)) if self.here != InsertionPoint::Entry => {
                 let editor = &mut self.host.editor;
-                let draft = editor.guarded(register, negated, mnemonic, operands)?;
+                let draft = editor.guarded(
+                    register,
+                    GuardSense::negated_if(negated),
+                    mnemonic,
+                    operands,
+                )?;
                 self.place_inst(mnemonic, draft)
             }
             _ => self.emit_always(mnemonic, operands),
@@ -193,7 +198,10 @@ impl<'h, 'm> Probe<'h, 'm> {
         operands: &[Operand],
     ) -> Result<(), Error> {
         let both = self.and_guard(predicate)?;
-        let draft = self.host.editor.guarded(both, false, mnemonic, operands)?;
+        let draft = self
+            .host
+            .editor
+            .guarded(both, GuardSense::Positive, mnemonic, operands)?;
         self.place_inst(mnemonic, draft)
     }
 

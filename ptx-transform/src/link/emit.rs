@@ -16,7 +16,7 @@ use super::variable::Variable;
 use super::{LinkDiagnostic, LinkOptions, Linked, about, files};
 use crate::declarators::Declaration;
 use crate::extract::directive;
-use crate::headers::{head, linkage};
+use crate::headers::{HeadLinkage, head, linkage};
 use crate::item_text::{self, ItemText};
 
 /// Whether a directive belongs to the header.
@@ -147,7 +147,11 @@ impl<'m> LinkEmitter<'m, '_> {
                     SymbolKind::Function(_) => {
                         let first = first.get(&(input, name.0));
                         let item = first.copied().unwrap_or(global.item);
-                        Some(head(module, item, self.hidden.contains(name.0)))
+                        let linkage = match self.hidden.contains(name.0) {
+                            true => HeadLinkage::Omit,
+                            false => HeadLinkage::Keep,
+                        };
+                        Some(head(module, item, linkage))
                     }
                 }
             });

@@ -54,7 +54,7 @@ fn files<'m>(
         let rest = module.pool().slice(d.args).iter().skip(1);
         let said = rest.map(|o| match o {
             Operand::Str(name) => (0, module.name_bytes(*name)),
-            other => (debug::integer(module.pool(), *other).unwrap_or(0), &[][..]),
+            other => (module.pool().integer(*other).unwrap_or(0), &[][..]),
         });
         Some((i, number, said.collect()))
     })

@@ -6,7 +6,6 @@ use ptx_ir::{Declarator, Module, Operand, TypeName};
 use ptx_isa::{ScalarType, StateSpace};
 
 use super::shared_symbols::{Global, SymbolKind};
-use crate::debug::integer;
 
 /// The type of a variable.
 pub(super) struct Variable<'m> {
@@ -69,11 +68,11 @@ impl<'m> Variable<'m> {
 }
 
 pub(super) fn sizes(module: &Module, dims: &[Operand]) -> Vec<i64> {
-    let size = |d: &Operand| integer(module.pool(), *d).unwrap_or(0);
+    let size = |d: &Operand| module.pool().integer(*d).unwrap_or(0);
     dims.iter().map(size).collect()
 }
 
 pub(super) fn alignment(module: &Module, align: Operand, ty: TypeName, vector: u8) -> i64 {
     let natural = || i64::from(ty.known().map_or(8, ScalarType::bits) / 8) * i64::from(vector);
-    integer(module.pool(), align).unwrap_or_else(natural)
+    module.pool().integer(align).unwrap_or_else(natural)
 }

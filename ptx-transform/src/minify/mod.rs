@@ -13,7 +13,7 @@ use ptx_isa::{Directive, StateSpace, TypeKind};
 
 use crate::name_gen::ShortNames;
 use crate::reachability;
-use crate::register_use::{self, Usage};
+use crate::register_use::{self, InnerComments, NumberOrder, Usage};
 use ptx_edit::{Entity, NameForm, NameRef, Names, OwnSymbols, TakenNames, own_symbols};
 
 /// What [`minify`] changes besides whitespace, comments and the names inside of functions.
@@ -139,7 +139,8 @@ impl Minifier<'_> {
         let (module, source) = (self.module, self.module.source());
         let usage = Usage::of(mentions);
         if let Some(body) = module.body(f) {
-            let gone = register_use::unused(f, body, source, true, |e| usage.is_used(e));
+            let gone =
+                register_use::unused(f, body, source, InnerComments::Remove, |e| usage.is_used(e));
             self.pieces.extend(gone);
         }
         let handles = handles(module, f);
@@ -166,7 +167,8 @@ impl Minifier<'_> {
         for entity in by_frequency(mentions.iter().filter(local).filter(used)) {
             self.renamed.insert(entity, short.take());
             if usage.count(entity).is_some() {
-                self.numbers.insert(entity, usage.numbers(entity, true));
+                self.numbers
+                    .insert(entity, usage.numbers(entity, NumberOrder::Frequency));
             }
         }
     }
@@ -232,13 +234,13 @@ impl Minifier<'_> {
         if last.1.is_empty() {
             return patches.remove(gap);
         }
-        if whitespace::is_odd(last.0) || whitespace::is_odd(kind) {
+        if whitespace::is_malformed(last.0) || whitespace::is_malformed(kind) {
             return;
         }
-        let blank = whitespace::needs_blank((last.0, &last.1), (kind, text), !gap.is_empty());
+        let space = whitespace::needs_space((last.0, &last.1), (kind, text), !gap.is_empty());
         // ptxas overruns a buffer if debug information is on one very long line.
         let debug = Directive::from_text(text).is_some_and(|d| d.section().starts_with("11.5."));
-        let new: &[u8] = match (debug && old.contains(&b'\n'), blank) {
+        let new: &[u8] = match (debug && old.contains(&b'\n'), space) {
             (true, _) => b"\n",
             (false, true) => b" ",
             (false, false) => b"",

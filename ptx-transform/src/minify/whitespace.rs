@@ -4,8 +4,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 
-/// Whether two tokens would be read differently without a blank between them. `gap` says whether there is one now.
-pub(super) fn needs_blank(a: (TokenKind, &[u8]), b: (TokenKind, &[u8]), gap: bool) -> bool {
+/// Whether two tokens would be read differently without whitespace between them. `gap` says whether there is some now.
+pub(super) fn needs_space(a: (TokenKind, &[u8]), b: (TokenKind, &[u8]), gap: bool) -> bool {
     let word = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%');
     let number = |kind| {
         matches!(
@@ -15,11 +15,11 @@ pub(super) fn needs_blank(a: (TokenKind, &[u8]), b: (TokenKind, &[u8]), gap: boo
     };
     let ends_word = a.1.last().is_some_and(word);
     match (a.0, b.0) {
-        // A dot behind a number is part of it; behind a name, `k .maxntid`, it would be a part of the thing.
+        // A dot after a number is part of the number; after a name, as in `k .maxntid`, it would select a component.
         (kind, TokenKind::DotWord) if number(kind) => true,
         (TokenKind::Ident, TokenKind::DotWord) => gap,
         (TokenKind::Punct, TokenKind::Punct) if gap => joins(a.1, b.1),
-        // `5 % 3` is no register.
+        // `5 % 3` is not a register.
         _ if a.1 == b"%" || b.1 == b"%" => gap,
         _ => ends_word && b.1.first().is_some_and(word),
     }
@@ -34,8 +34,8 @@ fn joins(a: &[u8], b: &[u8]) -> bool {
     first.is_none_or(|t| t.kind != TokenKind::Punct || t.span.len() != a.len())
 }
 
-/// Whether a token is none that is understood: what stands around it stays.
-pub(super) fn is_odd(kind: TokenKind) -> bool {
+/// Whether a token is malformed: the whitespace around it stays.
+pub(super) fn is_malformed(kind: TokenKind) -> bool {
     matches!(
         kind,
         TokenKind::BadNumber | TokenKind::BadString | TokenKind::BadLine | TokenKind::Unknown

@@ -10,7 +10,7 @@ use super::files;
 
 const STEPS: usize = 1500;
 
-/// How often each code is said of a text.
+/// How often each code is reported for a text.
 fn codes(text: &[u8]) -> BTreeMap<Code, usize> {
     let parsed = ptx_parse::parse(text);
     let mut all = parsed.diagnostics;

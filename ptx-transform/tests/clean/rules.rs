@@ -121,7 +121,7 @@ fn what_does_something_stays() {
     );
 }
 
-/// The body of a function with a result in a register, behind the removal of what is dead.
+/// The body of a function with a result in a register, after dead-code elimination.
 fn with_result(body: &str) -> String {
     let head = ".version 8.0\n.target sm_80\n.func (.reg .b32 sum) f(.reg .b32 a)\n{\n.reg .b32 r; .reg .pred p;\n";
     let text = format!("{head}{body}\n}}\n");
@@ -359,7 +359,7 @@ fn unreachable_code_goes() {
                 "bra L; .local .b32 unused; trap; L: ret;",
                 "bra L; .local .b32 unused; L: ret;",
             ),
-            // The table goes with the jump, and what it named.
+            // The table is removed with the jump, and the blocks that it named.
             (
                 "ret; T: .branchtargets A, B; brx.idx %r1, T; A: ret; B: ret;",
                 "ret;",
@@ -393,7 +393,7 @@ fn places_of_unreachable_code_go() {
 }
 
 #[test]
-fn what_is_not_understood_reads_what_it_mentions() {
+fn unrecognized_instructions_read_their_operands() {
     let text = format!("{HEAD}mov.b32 %r1, 5;\nfrobnicate.b32 ? %r1;\nmov.b32 %r2, 6;\nret;\n}}\n");
     let passes = vec![Pass::Dead];
     let (new, _) = super::cleaned(text.as_bytes(), &Options::new(passes));
@@ -443,7 +443,7 @@ fn generic_addresses_become_those_of_their_space() {
     stays(
         Pass::Spaces,
         &[
-            // The address in the space is gone.
+            // The address in the space was removed.
             "cvta.shared.u64 %d1, %d2; mov.b64 %d2, 0; ld.u32 %r1, [%d1]; ret;",
             "cvta.shared.u64 %d1, %d1; ld.u32 %r1, [%d1]; ret;",
             "cvta.shared.u64 %d1, %d1; @%p1 bra L; ld.u32 %r1, [%d1]; L: ret;",

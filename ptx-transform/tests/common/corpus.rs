@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-/// Name and text of every one of at most so many bytes.
+/// Name and text of every file of at most this many bytes.
 pub(crate) fn accepted(most: usize) -> Vec<(String, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus");
     let index = fs::read_to_string(folder.join("INDEX.tsv")).unwrap();
