@@ -3,9 +3,8 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::edit_log::{NewText, Patch};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::raw::{RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawBody, RawEdits, RawModule};
 use ptx_ir::{
     Binding, DeclId, Declarations, Item, ItemId, Module, Operand, OperandPool, OperandSlot, Span,
     Statement, StmtId, SymbolId, TypeName,

@@ -3,8 +3,7 @@
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 
-use ptx_ir::edit_log::Edits;
-use ptx_ir::raw::{RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{Edits, RawBody, RawEdits, RawModule};
 use ptx_ir::{
     Body, BodyId, FuncId, Inst, InstId, ItemId, Module, NameId, Operand, OperandPool, RegId,
     Statement, StmtId, SymbolId,

@@ -3,9 +3,8 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::edit_log::{NewText, Patch};
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::raw::{RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
 use ptx_ir::{
     DirectiveStmt, FuncId, FunctionKind, Item, ItemId, Module, Operand, Span, TableRange,
 };

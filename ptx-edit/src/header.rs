@@ -2,9 +2,8 @@
 
 use alloc::string::{String, ToString};
 
-use ptx_ir::edit_log::{NewText, Patch};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::raw::{RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
 use ptx_ir::{DirectiveStmt, Item, ItemId, Operand};
 use ptx_isa::{Directive, PtxVersion, Target};
 

@@ -3,7 +3,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::edit_log::RemovedComments;
+use ptx_ir::RemovedComments;
 use ptx_ir::raw::{self, RawEdits, RawModule};
 use ptx_ir::{
     Binding, Declarator, DirectiveStmt, FuncId, Item, ItemId, Module, Operand, Span, StmtSpan,

@@ -24,7 +24,7 @@
 //! # How the text changes
 //!
 //! An edit changes the tables of the module at once, so that facts, checks and analyses see the program as it is now. It
-//! also records how each statement differs from the source ([`ptx_ir::edit_log`]). The source stays; printing copies it and
+//! also records how each statement differs from the source. The source stays; printing copies it and
 //! applies the record:
 //!
 //! * An edit *inside* a statement (an operand, the guard, a modifier, a name, a type) replaces tokens. All other bytes are
@@ -97,7 +97,7 @@ pub use error::EditError;
 pub use names::{
     Entity, NameForm, NameRef, Names, OwnSymbols, RenameError, Renaming, TakenNames, own_symbols,
 };
-pub use ptx_ir::edit_log::RemovedComments;
+pub use ptx_ir::RemovedComments;
 pub use signature::{NewParam, ParamList};
 
 #[cfg(doc)]

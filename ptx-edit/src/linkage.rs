@@ -2,9 +2,8 @@
 
 use alloc::string::String;
 
-use ptx_ir::edit_log::{NewText, Patch};
 use ptx_ir::lex::Lexer;
-use ptx_ir::raw::{RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
 use ptx_ir::{Item, ItemId, Linkage, Module, Span};
 use ptx_isa::Directive;
 

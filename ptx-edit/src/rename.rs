@@ -4,9 +4,8 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::edit_log::{NewText, Patch};
 use ptx_ir::lex::ident_tokens::{Text, Words};
-use ptx_ir::raw::{RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{NewText, Patch, RawBody, RawEdits, RawModule};
 use ptx_ir::{
     Binding, FuncId, Item, ItemId, LabelId, Module, NameId, Param, RegDeclId, Span, StmtId, Symbol,
     SymbolId, Var, VarId,

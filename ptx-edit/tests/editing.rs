@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use ptx_edit::{Batch, Edit, EditError, EditModule as _, Editor, RemovedComments};
-use ptx_ir::edit_log::Change;
+use ptx_ir::raw::Change;
 use ptx_ir::{Item, Linkage, Module, Operand, Statement, StmtId};
 use ptx_isa::{Directive, Modifier, PtxVersion, ScalarType, StateSpace, Target};
 

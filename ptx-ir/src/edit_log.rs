@@ -230,13 +230,15 @@ impl Module {
         }
     }
 
-    /// The edits of the items; `None` where there are none.
+    /// The edits of the items; `None` if there are none.
+    #[doc(hidden)]
     #[must_use]
     pub fn edits(&self) -> Option<&Edits<crate::ItemId>> {
         self.edits.as_deref()
     }
 
     /// The source under a span, with the patches of a change applied.
+    #[doc(hidden)]
     #[must_use]
     pub fn patched_text(&self, span: Span, change: Option<&Change>) -> Cow<'_, [u8]> {
         let source = self.source();

@@ -17,7 +17,7 @@ pub mod constant;
 mod cow_vec;
 mod decl;
 mod diagnostic;
-pub mod edit_log;
+mod edit_log;
 mod entity;
 pub mod facts;
 mod function;
@@ -31,6 +31,7 @@ pub mod name;
 mod offset_map;
 mod operand;
 mod operand_walk;
+#[doc(hidden)]
 pub mod patch;
 pub mod query;
 #[doc(hidden)]
@@ -52,6 +53,7 @@ pub use decl::{
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
 pub use diagnostic::{Code, Diagnostic, Note, Severity};
+pub use edit_log::{Changed, RemovedComments};
 pub use entity::{
     AddrId, DeclId, DirectiveId, EntityId, FuncId, ImmId, InstId, ItemId, LabelId, ListId, NameId,
     OpaqueId, OperandRef, PrimaryMap, PrototypeId, RegDeclId, RegId, ScopeId, SectionId, SigId,

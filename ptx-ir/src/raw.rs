@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use crate::body::{Body, Inst, Label, Opaque, Scope, Statement, StmtSpan};
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, Param, RegDecl, Register, Symbol, Var};
-use crate::edit_log::{Edits, Patch, RemovedComments};
+use crate::edit_log::RemovedComments;
 use crate::entity::{EntityId, PrimaryMap};
 use crate::function::{BodyId, DirectiveStmt, Function, Prototype};
 use crate::module::{Header, Item, Module, Section};
@@ -25,6 +25,7 @@ use crate::{
     SectionId, StmtId, SymbolId, VarId,
 };
 
+pub use crate::edit_log::{Change, Edits, NewText, Patch};
 pub use crate::intern::Interner;
 pub use crate::share::SHARED_TEXT;
 

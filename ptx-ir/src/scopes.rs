@@ -12,7 +12,8 @@ impl Body {
         self.edits.as_ref().map_or(0, |e| e.revision)
     }
 
-    /// What was edited; `None` where nothing was.
+    /// What was edited; `None` if nothing was.
+    #[doc(hidden)]
     #[must_use]
     pub fn edits(&self) -> Option<&Edits<StmtId>> {
         self.edits.as_deref()

@@ -2,8 +2,9 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::edit_log::{Change, Edits, RemovedComments};
+use ptx_ir::RemovedComments;
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::raw::{Change, Edits};
 use ptx_ir::trivia_map::{Extent, TriviaMap};
 use ptx_ir::{Body, EntityId, Item, ItemId, Module, Span, Statement, StmtId};
 

@@ -83,7 +83,7 @@ impl Default for Style {
     }
 }
 
-/// The module's text, byte for byte as it was parsed except for what was [edited](ptx_ir::edit_log).
+/// The module's text, byte for byte as it was parsed except for what was edited.
 #[must_use]
 pub fn verbatim(module: &Module) -> Vec<u8> {
     if module.is_edited() {

@@ -2,10 +2,10 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::edit_log::{Change, Edits, NewText, Patch, RemovedComments};
+use ptx_ir::RemovedComments;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::patch::{Piece, pieces};
-use ptx_ir::raw::RawEdits;
+use ptx_ir::raw::{Change, Edits, NewText, Patch, RawEdits};
 use ptx_ir::trivia_map::{Extent, TriviaMap};
 use ptx_ir::{Body, EntityId, FuncId, Item, ItemId, Module, OffsetMap, Span, Statement, StmtId};
 

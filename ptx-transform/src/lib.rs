@@ -1,8 +1,10 @@
 //! Rewrites whole NVIDIA PTX modules.
 //!
-//! There are two kinds of functions. Those that rewrite names, comments and other text return the new text as a [`Rewritten`],
+//! There are two kinds of functions. Those that rewrite names, comments and other text return the new text as a
+//! [`Rewritten`](ptx_ir::Rewritten),
 //! with an [`OffsetMap`](ptx_ir::OffsetMap) from the old text; all other bytes are unchanged. Those that rewrite
-//! instructions, in [`clean`] and [`instrument`], edit the module in place; print it with [`ptx_print::verbatim`].
+//! instructions, in [`clean`] and [`instrument`], and [`insert_preheader`] edit the module in place; print it with
+//! [`ptx_print::verbatim`]. Names are changed by [`Renaming`](ptx_edit::Renaming).
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -20,6 +22,7 @@ mod item_text;
 mod link;
 mod minify;
 mod name_gen;
+mod preheader;
 mod reachability;
 mod register_use;
 mod renumber;
@@ -30,6 +33,7 @@ pub use extract::{ExtractError, Extracted, extract};
 pub use flatten::flatten;
 pub use link::{Elsewhere, LinkDiagnostic, LinkOptions, Linked, link};
 pub use minify::{Minify, minify};
+pub use preheader::insert_preheader;
 pub use renumber::renumber;
 pub use split::{Split, split};
 pub use strip::strip;

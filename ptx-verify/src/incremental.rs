@@ -1,7 +1,7 @@
 //! A checked module whose diagnostics are kept, so that after an edit only what could have changed is checked again.
 
 use alloc::vec::Vec;
-use ptx_ir::edit_log::Changed;
+use ptx_ir::Changed;
 use ptx_ir::query::Environment;
 use ptx_ir::{Body, Diagnostic, FuncId, Module, Operand, Severity, Statement, SymbolId};
 use ptx_isa::{PtxVersion, Target};

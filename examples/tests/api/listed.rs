@@ -81,7 +81,6 @@ const UNTESTED: &[&str] = &[
     "ptx_edit::NewParam (with_align)",
     "ptx_edit::NewParam (with_elements)",
     "ptx_isa::describe (role)",
-    "ptx_ir::edit_log::NewText (is_from_record)",
     "ptx_ir::query::NameTypes (update_body)",
     "ptx_ir::query::NameTypes (update_symbols)",
     "ptx_ir::query::Queries<A> (ask_again)",

@@ -63,8 +63,8 @@ pub(super) fn calls_of(
                         found.calls.push((caller, stmt));
                     }
                 }
-                Some(Callees::List(list)) if list.contains(&Operand::Symbol(symbol)) => {
-                    if list.iter().any(|o| *o != Operand::Symbol(symbol)) {
+                Some(Callees::List(list)) if list.operands.contains(&Operand::Symbol(symbol)) => {
+                    if list.operands.iter().any(|o| *o != Operand::Symbol(symbol)) {
                         return Err(used());
                     }
                     found.calls.push((caller, stmt));
