@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::{NewText, Patch, RawBody, RawEdits, RawModule};
 use ptx_ir::{
-    Binding, DeclId, Declarations, Item, ItemId, Module, Operand, OperandPool, OperandSlot, Span,
-    Statement, StmtId, SymbolId, TypeName,
+    Binding, DeclId, DeclarationSpans, Declarations, Item, ItemId, Module, Operand, OperandPool,
+    OperandSlot, Span, Statement, StmtId, SymbolId, TypeName,
 };
 use ptx_isa::{Directive, ScalarType};
 
@@ -25,26 +25,6 @@ enum Part {
         element: usize,
         value: Operand,
     },
-}
-
-/// What has to be written for a part.
-enum Written {
-    /// Its text in the place of the old one.
-    Replace(Span),
-    /// The text after the directive, at this place.
-    Insert(u32),
-}
-
-impl Written {
-    fn patch(self, text: &str) -> (Span, String) {
-        match self {
-            Self::Replace(span) => (span, String::from(text)),
-            Self::Insert(at) => {
-                let text = alloc::format!("{} {text} ", Directive::Align.text());
-                (Span::new(at, at), text)
-            }
-        }
-    }
 }
 
 impl Editor<'_> {
@@ -107,7 +87,7 @@ impl Editor<'_> {
             return Err(EditError::Kind { wanted });
         };
         let span = self.body().source_span(stmt);
-        let patch = find(self.module, span, part).map(|w| w.patch(text));
+        let patch = patch_of(self.module, span, part, text);
         let body = self.body_mut();
         let slot = element_slot(body.declarations(), body.pool(), id, part)?;
         set(body.declarations_mut(), id, part, slot)?;
@@ -170,7 +150,7 @@ impl ModuleEditor<'_> {
             let wanted = "declaration";
             return Err(EditError::Kind { wanted });
         };
-        let patch = find(self.module, self.module.span(item), part).map(|w| w.patch(text));
+        let patch = patch_of(self.module, self.module.span(item), part, text);
         let slot = element_slot(self.module.declarations(), self.module.pool(), id, part)?;
         set(self.module.declarations_mut(), id, part, slot)?;
         if let (Some(slot), Part::Element { value, .. }) = (slot, part) {
@@ -264,87 +244,61 @@ fn set(
     Ok(())
 }
 
-/// Where a part is in the source; `None` where that is uncertain.
-fn find(module: &Module, span: Span, part: Part) -> Option<Written> {
-    let text = span.of(module.source());
-    let tokens: Vec<Token> = Lexer::fragment(text)
-        .filter(|t| !t.kind.is_trivia())
-        .collect();
-    let first_name = tokens.iter().position(|t| t.kind == TokenKind::Ident)?;
-    let ty = first_name.checked_sub(1)?;
-    if tokens.get(ty)?.kind != TokenKind::DotWord {
-        return None;
-    }
-    let written = match part {
-        Part::Type(_) => Written::Replace(tokens.get(ty)?.span),
-        Part::Align(_) => find_alignment(text, &tokens, ty)?,
-        Part::Element {
-            declarator,
-            element,
-            ..
-        } => {
-            let equals = find_initializer(text, &tokens, first_name, declarator)?;
-            Written::Replace(find_element(text, tokens.get(equals + 1..)?, element)?)
+/// The patch of a part, which becomes `text`; `None` if it is uncertain where the part is in the source.
+fn patch_of(module: &Module, span: Span, part: Part, text: &str) -> Option<(Span, String)> {
+    let source = module.source();
+    let spans = DeclarationSpans::read(span.of(source), span.start)?;
+    let align = Directive::Align.text();
+    let replaced = match (part, spans.align) {
+        // Without the length of a vector.
+        (Part::Type(_), _) => {
+            let ty = spans.ty.of(source);
+            let start = ty.iter().rposition(|b| *b == b'.')?;
+            Span::new(spans.ty.start + start as u32, spans.ty.end)
+        }
+        (Part::Align(_), Some(number)) => number,
+        (Part::Align(_), None) if contains(source, spans.prefix, align) => return None,
+        (Part::Align(_), None) => {
+            let at = spans.ty.start;
+            return Some((Span::new(at, at), alloc::format!("{align} {text} ")));
+        }
+        (
+            Part::Element {
+                declarator,
+                element,
+                ..
+            },
+            _,
+        ) => {
+            let init = spans.declarators.get(declarator)?.init?;
+            find_element(init.of(source), element)?.shifted(init.start)
         }
     };
-    Some(match written {
-        Written::Replace(found) => Written::Replace(found.shifted(span.start)),
-        Written::Insert(at) => Written::Insert(at + span.start),
-    })
+    Some((replaced, String::from(text)))
 }
 
-/// The number after `.align`, or the place before the type (token `ty`) and its vector length.
-fn find_alignment(text: &[u8], tokens: &[Token], ty: usize) -> Option<Written> {
-    let word = |i: usize| tokens.get(i).map(|t| t.span.of(text)).unwrap_or_default();
-    let align = Directive::Align.text().as_bytes();
-    match (0..ty).find(|&i| word(i) == align) {
-        Some(i) if tokens.get(i + 1)?.kind == TokenKind::Integer => {
-            Some(Written::Replace(tokens.get(i + 1)?.span))
-        }
-        Some(_) => None,
-        None => {
-            let before = ty.checked_sub(1);
-            let vector = before.filter(|&i| matches!(word(i), b".v2" | b".v4" | b".v8"));
-            Some(Written::Insert(
-                tokens.get(vector.unwrap_or(ty))?.span.start,
-            ))
-        }
-    }
+/// Whether a part of the source has this token.
+fn contains(source: &[u8], span: Span, word: &str) -> bool {
+    let text = span.of(source);
+    Lexer::fragment(text).any(|t| t.span.of(text) == word.as_bytes())
 }
 
-/// The token `=` of a declarator, which count from token `first`.
-fn find_initializer(
-    text: &[u8],
-    tokens: &[Token],
-    first: usize,
-    declarator: usize,
-) -> Option<usize> {
-    let (mut current, mut depth) = (0, 0usize);
-    for (i, token) in tokens.iter().enumerate().skip(first) {
-        match token.span.of(text) {
-            b"=" if current == declarator && depth == 0 => return Some(i),
-            b"(" | b"{" | b"[" | b"<" => depth += 1,
-            b")" | b"}" | b"]" | b">" => depth = depth.checked_sub(1)?,
-            b"," if depth == 0 => current += 1,
-            _ => {}
-        }
-        if current > declarator {
-            return None;
-        }
-    }
-    None
-}
-
-/// An element of the initializer that these tokens begin with, unless a comment is inside it.
-fn find_element(text: &[u8], tokens: &[Token], element: usize) -> Option<Span> {
+/// An element of an initializer, unless a comment is inside it.
+fn find_element(text: &[u8], element: usize) -> Option<Span> {
     let (mut index, mut parens) = (0, 0usize);
     let mut current: Option<Span> = None;
-    for token in tokens {
+    let tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
+    // The end of the text ends the last element.
+    let end = Token {
+        kind: TokenKind::Punct,
+        span: Span::at(text.len(), text.len()),
+    };
+    for token in tokens.chain([end]) {
         match token.span.of(text) {
             b"(" => parens += 1,
             b")" => parens = parens.checked_sub(1)?,
             b"{" if parens == 0 => continue,
-            b"," | b"}" | b";" if parens == 0 => {
+            b"," | b"}" | b"" if parens == 0 => {
                 if let Some(found) = current.take() {
                     if index == element {
                         let mut inside = Lexer::fragment(found.of(text));

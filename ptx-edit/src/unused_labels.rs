@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::{EntityId, Label, LabelId, NameId, Operand, Statement, StmtId};
 
 use crate::Editor;
@@ -78,10 +79,8 @@ impl Editor<'_> {
         }
         let prefixes: BTreeSet<&str> = ranges.iter().map(|n| self.module.name(*n)).collect();
         for ((_, label), count) in body.labels().iter().zip(&mut counts) {
-            let name = self.module.name(label.name);
-            let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-            let mut splits = (stem..=name.len()).filter_map(|at| name.get(..at));
-            *count += u32::from(splits.any(|prefix| prefixes.contains(prefix)));
+            let stem = split_numeric_suffix_str(self.module.name(label.name)).0;
+            *count += u32::from(prefixes.contains(stem));
         }
         counts
     }

@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::raw;
 use ptx_ir::{Body, DeclId, LabelId, NameId, Operand, ScopeId, Statement, StmtId};
 
@@ -127,25 +128,18 @@ impl Editor<'_> {
     pub(crate) fn is_ambiguous(&self, name: NameId) -> bool {
         let (module, body) = (&*self.module, self.body());
         let text = module.name(name);
-        let member = |range: NameId, plain: NameId| {
-            let rest = module.name(plain).strip_prefix(module.name(range));
-            rest.is_some_and(|r| !r.is_empty() && r.bytes().all(|b| b.is_ascii_digit()))
+        let is_member = |plain: &str, range: &str| {
+            let (stem, digits) = split_numeric_suffix_str(plain);
+            stem == range && !digits.is_empty()
         };
         let registers = body.reg_decls().values();
-        let registers = registers.map(|d| (d.name, d.count.is_some()));
-        let vars = body.vars().values().map(|v| (v.name, v.number.is_some()));
-        let numbered = text.ends_with(|c: char| c.is_ascii_digit());
-        let mut range = false;
-        for (other, is_range) in registers.clone().chain(vars.clone()) {
-            range |= is_range && other == name;
-            if is_range && numbered && member(other, name) {
-                return true;
-            }
-        }
-        range
-            && registers
-                .chain(vars)
-                .any(|(o, is_range)| !is_range && member(name, o))
+        let registers = registers.map(|d| (module.name(d.name), d.count.is_some()));
+        let vars = body.vars().values();
+        let vars = vars.map(|v| (module.name(v.name), v.number.is_some()));
+        let declared = || registers.clone().chain(vars.clone());
+        declared().any(|(other, is_range)| is_range && is_member(text, other))
+            || declared().any(|(other, is_range)| is_range && other == text)
+                && declared().any(|(other, is_range)| !is_range && is_member(other, text))
     }
 }
 

@@ -16,6 +16,7 @@ pub mod compare;
 pub mod constant;
 mod cow_vec;
 mod decl;
+mod declaration_spans;
 mod diagnostic;
 mod edit_log;
 mod entity;
@@ -52,6 +53,7 @@ pub use decl::{
     Attribute, Binding, Declarations, Declarator, Linkage, Param, Pointer, RegDecl, Register,
     Symbol, SymbolKind, TableRange, TypeName, Var, VarDecl,
 };
+pub use declaration_spans::{DeclarationSpans, DeclaratorSpans};
 pub use diagnostic::{Code, Diagnostic, Note, Severity};
 pub use edit_log::{Changed, RemovedComments};
 pub use entity::{

@@ -3,125 +3,48 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Module, Span, TextPatches};
+use ptx_ir::{DeclarationSpans, DeclaratorSpans, Module, Span, TextPatches};
 
 /// A declaration such as `.visible .global .u32 a, b[2] = {1, 2};`.
-pub(crate) struct Declaration {
-    /// Its linkage directive, if there is one.
-    pub(crate) linkage: Option<Span>,
-    /// The text before the first name, without the linkage.
-    pub(crate) prefix: Span,
-    /// The names, in order.
-    pub(crate) names: Vec<Declared>,
-}
-
-/// A name of a declaration.
-pub(crate) struct Declared {
-    /// Name, dimensions and initializer.
-    pub(crate) whole: Span,
-    /// The same without the initializer.
-    pub(crate) bare: Span,
-}
+pub(crate) struct Declaration(Option<DeclarationSpans>);
 
 impl Declaration {
+    /// Reads the declaration at `span`.
+    pub(crate) fn read(module: &Module, span: Span) -> Self {
+        Self(DeclarationSpans::read(span.of(module.source()), span.start))
+    }
+
     /// Sets its alignment.
-    pub(crate) fn align(&self, module: &Module, wanted: i64, patches: &mut TextPatches) {
-        let prefix = self.prefix;
-        let text = prefix.of(module.source());
-        let (mut found, mut vector) = (false, false);
-        let mut place = None;
-        for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
-            let at = token.span.shifted(prefix.start);
-            match (token.kind, token.span.of(text)) {
-                (TokenKind::DotWord, b".align") => found = true,
-                (TokenKind::Integer, _) if found => {
-                    patches.replace(at, format!("{wanted}"));
-                    return;
-                }
-                // Before the type, and before a `.v4`.
-                (TokenKind::DotWord, word) => {
-                    if !vector {
-                        place = Some(at.start);
-                    }
-                    vector = word.starts_with(b".v");
-                }
-                _ => {}
-            }
-        }
-        if let Some(place) = place {
-            patches.insert(place, format!(".align {wanted} "));
+    pub(crate) fn align(&self, wanted: i64, patches: &mut TextPatches) {
+        let Some(spans) = &self.0 else { return };
+        match spans.align {
+            Some(number) => patches.replace(number, format!("{wanted}")),
+            None => patches.insert(spans.ty.start, format!(".align {wanted} ")),
         }
     }
 
-    /// Reads the declaration at `span`.
-    pub(crate) fn read(module: &Module, span: Span) -> Self {
-        let text = span.of(module.source());
-        let mut depth = 0usize;
-        let mut found = Self {
-            linkage: None,
-            prefix: Span::new(span.start, span.start),
-            names: Vec::new(),
-        };
-        // The current name, and where its dimensions end.
-        let mut name: Option<(u32, Option<u32>)> = None;
-        let mut last = span.start;
-        for token in Lexer::fragment(text).filter(|t| !t.kind.is_trivia()) {
-            let at = token.span.shifted(span.start);
-            match (token.kind, token.span.of(text)) {
-                (TokenKind::DotWord, b".extern" | b".visible" | b".weak" | b".common")
-                    if found.linkage.is_none() && name.is_none() =>
-                {
-                    found.linkage = Some(at);
-                    found.prefix = Span::new(at.end, at.end);
-                    last = at.end;
-                    continue;
-                }
-                (_, b"(" | b"{" | b"[") => depth += 1,
-                (_, b")" | b"}" | b"]") => depth = depth.saturating_sub(1),
-                (TokenKind::Ident, _) if depth == 0 && name.is_none() => {
-                    if found.names.is_empty() {
-                        found.prefix.end = last;
-                    }
-                    name = Some((at.start, None));
-                }
-                (_, b"=") if depth == 0 => {
-                    if let Some((_, end @ None)) = &mut name {
-                        *end = Some(last);
-                    }
-                }
-                (_, b"," | b";") if depth == 0 => {
-                    if let Some((start, end)) = name.take() {
-                        found.names.push(Declared {
-                            whole: Span::new(start, last),
-                            bare: Span::new(start, end.unwrap_or(last)),
-                        });
-                    }
-                }
-                _ => {}
-            }
-            last = at.end;
-        }
-        found
+    fn declarators(&self) -> &[DeclaratorSpans] {
+        self.0.as_ref().map_or(&[], |spans| &spans.declarators)
     }
 
     /// Removes names; at least one stays.
     fn keep(&self, patches: &mut TextPatches, stays: impl Fn(usize) -> bool) {
         // A name is removed with the comma before it; before the first one that stays, with the comma after it.
-        let mut before: Option<&Declared> = None;
-        let mut gone: Option<u32> = None;
-        for (i, name) in self.names.iter().enumerate() {
+        let all = self.declarators();
+        let mut first_removed: Option<u32> = None;
+        let mut any_stays = false;
+        for (i, name) in all.iter().map(DeclaratorSpans::whole).enumerate() {
             if stays(i) {
-                if let (Some(from), None) = (gone, before) {
-                    patches.remove(Span::new(from, name.whole.start));
+                if let (Some(from), false) = (first_removed, any_stays) {
+                    patches.remove(Span::new(from, name.start));
                 }
-                before = Some(name);
-            } else if before.is_some() {
-                let previous = i.checked_sub(1).and_then(|i| self.names.get(i));
-                let from = previous.map_or(name.whole.start, |p| p.whole.end);
-                patches.remove(Span::new(from, name.whole.end));
+                any_stays = true;
+            } else if any_stays {
+                let previous = i.checked_sub(1).and_then(|i| all.get(i));
+                let from = previous.map_or(name.start, |p| p.whole().end);
+                patches.remove(Span::new(from, name.end));
             } else {
-                gone.get_or_insert(name.whole.start);
+                first_removed.get_or_insert(name.start);
             }
         }
     }
@@ -145,12 +68,13 @@ impl Declaration {
 
     /// An external declaration of one of the names.
     pub(crate) fn external(&self, module: &Module, index: usize) -> Option<Vec<u8>> {
-        let name = self.names.get(index)?;
+        let spans = self.0.as_ref()?;
+        let name = spans.declarators.get(index)?.name;
         let source = module.source();
         let mut text = b".extern ".to_vec();
-        text.extend_from_slice(self.prefix.of(source).trim_ascii());
+        text.extend_from_slice(spans.prefix.of(source).trim_ascii());
         text.push(b' ');
-        text.extend_from_slice(name.bare.of(source));
+        text.extend_from_slice(name.of(source));
         text.push(b';');
         Some(text)
     }

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::{BlockId, Cfg, EdgeKind};
 use ptx_analysis::graph::{LoopId, Loops};
 use ptx_edit::{EditError, EditModule as _};
-use ptx_ir::{FuncId, LabelId, Module, Operand, StmtId};
+use ptx_ir::{FuncId, LabelId, Module, Operand, Statement, StmtId};
 
 /// Inserts a preheader: a block before the header of a loop that all edges into the loop lead to, except those from inside of
 /// it. Returns the label of the new block, which is empty: a statement inserted after the label is executed once before the
@@ -69,8 +69,12 @@ pub fn insert_preheader(
     if uses.len() != jumps.len() {
         return Err(missing());
     }
+    // Declarations at the start of the function stay before it.
+    let mut statements = editor.body().range(block.first, block.end);
+    let first = statements.find(|(_, s)| matches!(s, Statement::Label(_)));
+    let first = first.ok_or_else(missing)?.0;
     let (label, new) = editor.label(name)?;
-    let placed = editor.insert_before(block.first, new)?;
+    let placed = editor.insert_before(first, new)?;
     for (stmt, index) in uses {
         editor.set_operand(stmt, index, Operand::Label(label))?;
     }

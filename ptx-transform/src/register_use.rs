@@ -3,8 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Body, Declarator, FuncId, Span, Statement, TextPatches};
+use ptx_ir::{
+    Body, DeclarationSpans, Declarator, DeclaratorSpans, FuncId, Span, Statement, TextPatches,
+};
 use ptx_isa::StateSpace;
 
 use ptx_edit::{Entity, NameRef};
@@ -117,25 +118,9 @@ pub(crate) fn unused(
 
 /// The parts of a declaration of several names that are removed, with their commas.
 fn parts(span: Span, source: &[u8], used: &[bool]) -> Vec<Span> {
-    let text = span.of(source);
-    let mut names: Vec<Span> = Vec::new();
-    let mut open = true;
-    let mut tokens = Lexer::fragment(text).filter(|t| !t.kind.is_trivia());
-    for token in &mut tokens {
-        match token.span.of(text) {
-            b"," => open = true,
-            b";" => {}
-            _ if open && token.kind == TokenKind::Ident => {
-                names.push(token.span);
-                open = false;
-            }
-            _ => {
-                if let Some(last) = names.last_mut().filter(|_| !open) {
-                    last.end = token.span.end;
-                }
-            }
-        }
-    }
+    let spans = DeclarationSpans::read(span.of(source), span.start);
+    let names = spans.map(|s| s.declarators).unwrap_or_default();
+    let names: Vec<Span> = names.iter().map(DeclaratorSpans::whole).collect();
     let Some(last_used) = used.iter().rposition(|u| *u) else {
         return Vec::new();
     };
@@ -146,13 +131,13 @@ fn parts(span: Span, source: &[u8], used: &[bool]) -> Vec<Span> {
     let pairs = names.iter().zip(names.iter().skip(1)).zip(used);
     for ((this, next), used) in pairs.take(last_used) {
         if !used {
-            pieces.push(Span::new(this.start, next.start).shifted(span.start));
+            pieces.push(Span::new(this.start, next.start));
         }
     }
     if let (Some(kept), Some(last)) = (names.get(last_used), names.last())
         && kept.end < last.end
     {
-        pieces.push(Span::new(kept.end, last.end).shifted(span.start));
+        pieces.push(Span::new(kept.end, last.end));
     }
     pieces
 }

@@ -349,7 +349,7 @@ impl<'m> LinkEmitter<'m, '_> {
             && let Some(patches) = self.patches.get_mut(input)
         {
             let declaration = Declaration::read(module, item.extent.statement);
-            declaration.align(module, wanted, patches);
+            declaration.align(wanted, patches);
         }
     }
 

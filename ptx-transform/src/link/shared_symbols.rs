@@ -4,6 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
+use ptx_ir::name::split_numeric_suffix;
 use ptx_ir::{DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, SymbolId};
 use ptx_isa::Directive;
 
@@ -160,9 +161,8 @@ pub(super) fn place(module: &Module, item: ItemId, name: &str) -> Span {
     let mut tokens = Lexer::fragment(text);
     let same = |t: &ptx_ir::lex::Token| {
         let word = t.span.of(text);
-        let range = |rest: &[u8]| rest.iter().all(u8::is_ascii_digit);
-        t.kind == TokenKind::Ident
-            && (word == name.as_bytes() || word.strip_prefix(name.as_bytes()).is_some_and(range))
+        let names = [word, split_numeric_suffix(word).0];
+        t.kind == TokenKind::Ident && names.contains(&name.as_bytes())
     };
     tokens
         .find(same)
