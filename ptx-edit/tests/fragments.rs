@@ -18,10 +18,13 @@ fn insert(module: &mut Module, at: &str, text: &str) -> Result<Vec<StmtId>, Edit
     let k = module.function("k").unwrap();
     let source = module.source().to_vec();
     let mut editor = module.edit(k).unwrap();
-    let mut all = editor.body().statements();
     let is_it = |id: &StmtId| editor.body().source_span(*id).of(&source) == at.as_bytes();
-    let at = all.find(|(id, _)| is_it(id)).unwrap().0;
-    drop(all);
+    let at = editor
+        .body()
+        .statements()
+        .find(|(id, _)| is_it(id))
+        .unwrap()
+        .0;
     editor.insert_text_before(at, text)
 }
 
