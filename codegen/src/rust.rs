@@ -85,48 +85,48 @@ impl Printer<'_> {
         }
         match &o.ty {
             TypeExpr::None => {}
-            TypeExpr::Scalar(name) => out += &format!(".ty(T::Scalar(S::{name}))"),
-            ty => out += &format!(".ty(T::{ty:?})"),
+            TypeExpr::Scalar(name) => out += &format!(".with_ty(T::Scalar(S::{name}))"),
+            ty => out += &format!(".with_ty(T::{ty:?})"),
         }
         match &o.length {
             Length::Scalar => {}
             Length::Cases(cases) => {
                 let case = |(cond, n): &(Cond, u16)| format!("({}, {n})", self.cond(cond));
-                out += &format!(".length(L::Cases(&[{}]))", list(cases, case));
+                out += &format!(".with_length(L::Cases(&[{}]))", list(cases, case));
             }
-            length => out += &format!(".length(L::{length:?})"),
+            length => out += &format!(".with_length(L::{length:?})"),
         }
         if !o.marks.is_empty() {
             out += &format!(
-                ".marks(&[{}])",
+                ".with_marks(&[{}])",
                 list(&o.marks, |mark| format!("K::{}", constant(mark)))
             );
         }
         if let Some((low, high, step)) = o.range {
-            out += &format!(".range({low}, {high}, {step})");
+            out += &format!(".with_range({low}, {high}, {step})");
         }
         if let Some(access) = o.access {
-            out += &format!(".access(A::{access:?})");
+            out += &format!(".with_access(A::{access:?})");
         }
         match &o.spaces {
             Spaces::Any => {}
-            Spaces::Slot(slot) => out += &format!(".spaces(Spaces::Slot({slot}))"),
+            Spaces::Slot(slot) => out += &format!(".with_spaces(Spaces::Slot({slot}))"),
             Spaces::OneOf(ids) => {
-                out += &format!(".spaces(Spaces::OneOf({}))", self.modifiers(ids))
+                out += &format!(".with_spaces(Spaces::OneOf({}))", self.modifiers(ids))
             }
             Spaces::GenericOr(ids) => {
-                out += &format!(".spaces(Spaces::GenericOr({}))", self.modifiers(ids))
+                out += &format!(".with_spaces(Spaces::GenericOr({}))", self.modifiers(ids))
             }
         }
         if o.align > 0 {
-            out += &format!(".align({})", o.align);
+            out += &format!(".with_align({})", o.align);
         }
         match o.size {
             Size::Unknown => {}
-            ref size => out += &format!(".size(Size::{size:?})"),
+            ref size => out += &format!(".with_size(Size::{size:?})"),
         }
         if let Some(iff) = &o.iff {
-            out += &format!(".iff({})", self.cond(iff));
+            out += &format!(".required_if({})", self.cond(iff));
         }
         out
     }

@@ -15,12 +15,7 @@ fn check(mnemonic: &str, operands: [OperandShape<'_>; 4], target: Target) {
     let modifiers: Vec<Modifier> = words
         .map(|w| Modifier::from_text(format!(".{w}").as_bytes()).expect("a modifier"))
         .collect();
-    let query = InstQuery {
-        opcode,
-        modifiers: &modifiers,
-        operands: &operands.map(ActualOperand::new),
-        in_entry: true,
-    };
+    let query = InstQuery::new(opcode, &modifiers, &operands.map(ActualOperand::new));
     let selection = query.select(PtxVersion::CURRENT, target).expect("a form");
     let form = selection.form;
     let found: Vec<String> = selection.problems.as_slice().iter().map(|p| match *p {

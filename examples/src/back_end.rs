@@ -159,7 +159,7 @@ impl Compiler<'_, '_> {
             End::IfPositive(value, then, otherwise) => {
                 let (condition, value) = (self.builder.reg(T::Pred), self.register(*value));
                 self.builder.setp().gt().s32((condition, value, 0))?;
-                // Each side gets a block of its own for its copies.
+                // Each side gets a separate block for its copies.
                 let sides = [self.builder.create_block(), self.builder.create_block()];
                 self.builder.guard(condition).bra().emit(sides[0])?;
                 self.builder.bra().emit(sides[1])?;

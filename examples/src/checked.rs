@@ -1,7 +1,7 @@
 //! A bounds check before every access to global memory of a file. `cargo run -p ptx-examples --bin checked -- FILE LOW HIGH`
 //!
-//! The range stands in the variable `bounds` of the module, two `u64`, which the host may set anew; [`Bounds`] has the details.
-//! A second pass, with a probe of its own, counts the accesses that each thread makes.
+//! The range is in the module's variable `bounds`, two `u64`, which the host may change; [`Bounds`] has the details.
+//! A second pass, with a custom probe, counts the accesses that each thread makes.
 
 use std::error::Error;
 

@@ -63,7 +63,7 @@ fn value(k: &mut FunctionBuilder<'_>, text: &str, variables: &[Reg]) -> Result<O
             _ => values.push(match token.parse::<f32>() {
                 Ok(number) => number.into(),
                 Err(_) => letter(token).and_then(|n| variables.get(n)).map(|r| (*r).into())
-                    .ok_or_else(|| format!("`{token}` is no number and no variable"))?,
+                    .ok_or_else(|| format!("`{token}` is neither a number nor a variable"))?,
             }),
         }
         wants_value = !matches!(next, ')') && !word(next);

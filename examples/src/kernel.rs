@@ -20,7 +20,7 @@ pub struct Kernel {
 /// A parameter of a kernel.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Parameter {
-    /// `.u64`: the address of a buffer of so many elements.
+    /// `.u64`: the address of a buffer of that many elements.
     Buffer {
         /// Its name.
         name: String,
@@ -35,7 +35,7 @@ pub enum Parameter {
     U32(u32),
     /// `.f32`
     F32(f32),
-    /// The 128 bytes of a tensor map: a matrix in a buffer of its own, in tiles.
+    /// The 128 bytes of a tensor map: a matrix in a separate buffer, in tiles.
     Map {
         /// Its name.
         name: String,

@@ -8,7 +8,7 @@ use ptx_examples::{
 };
 use ptx_ir::FunctionKind;
 
-/// Legal for our checker, with the parameters that are told, and taken by the assembler.
+/// The verifier and ptxas accept it, and it has the documented parameters.
 fn check(kernel: &Kernel) {
     let text = kernel.text.as_bytes();
     let parsed = ptx_parse::parse(text);
@@ -37,7 +37,7 @@ fn check(kernel: &Kernel) {
     let Some(ptxas) = std::env::var_os("PTXAS") else {
         assert!(
             std::env::var_os("CI").is_none(),
-            "PTXAS has to name the assembler"
+            "PTXAS must be the path of ptxas"
         );
         eprintln!(
             "!!! SKIPPED: PTXAS names no assembler, {} IS NOT ASSEMBLED !!!",

@@ -16,6 +16,7 @@ use crate::operand::OperandExpr;
 
 /// What is passed for a parameter, or where a result goes.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Argument {
     /// One value, or the register that takes the result.
     Value(OperandExpr),

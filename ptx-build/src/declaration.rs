@@ -389,10 +389,5 @@ impl Declaration {
 }
 
 pub(crate) fn linkage_text(linkage: Linkage) -> &'static str {
-    match linkage {
-        Linkage::Extern => Directive::Extern.text(),
-        Linkage::Visible => Directive::Visible.text(),
-        Linkage::Weak => Directive::Weak.text(),
-        Linkage::Common => Directive::Common.text(),
-    }
+    linkage.directive().text()
 }

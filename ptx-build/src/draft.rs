@@ -129,10 +129,9 @@ impl Draft {
         number: Option<u32>,
         kind: SymbolKind,
     ) -> SymbolId {
-        let id = self
-            .module
-            .symbols_mut()
-            .push(Symbol { name, number, kind });
+        let mut symbol = Symbol::new(name, kind);
+        symbol.number = number;
+        let id = self.module.symbols_mut().push(symbol);
         self.checker.extend_symbols(&self.module);
         id
     }
@@ -145,11 +144,10 @@ impl Draft {
         declared: Option<SymbolId>,
     ) -> (FuncId, SymbolId) {
         let name = self.intern(name);
-        let id = self.module.functions_mut().push(Function {
-            name,
-            kind,
-            ..Function::EMPTY
-        });
+        let mut function = Function::EMPTY;
+        function.name = name;
+        function.kind = kind;
+        let id = self.module.functions_mut().push(function);
         let symbol = match declared {
             Some(symbol) => symbol,
             None => self.add_symbol(name, None, SymbolKind::Function(id)),
@@ -196,10 +194,7 @@ impl Draft {
 
     pub(crate) fn push_alias(&mut self, alias: SymbolId, of: SymbolId, span: Span) {
         let operands = [alias, of].map(Operand::Symbol);
-        let stmt = DirectiveStmt {
-            directive: Directive::Alias,
-            args: self.module.pool_mut().extend(&operands),
-        };
+        let stmt = DirectiveStmt::new(Directive::Alias, self.module.pool_mut().extend(&operands));
         let id = self.module.directives_mut().push(stmt);
         self.push(Item::Directive(id), span, DraftBody::Imported);
     }

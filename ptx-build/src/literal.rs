@@ -39,5 +39,7 @@ pub(crate) fn constant(text: &str, module: &mut Module, pool: &mut OperandPool) 
         return Some(Operand::Small(small as i32));
     }
     let text = NameId::new(module.names_mut().intern(text.as_bytes()).0);
-    Some(Operand::Imm(pool.add_immediate(Immediate { text, value })))
+    Some(Operand::Imm(
+        pool.add_immediate(Immediate::new(text, value)),
+    ))
 }

@@ -38,7 +38,7 @@ mod sealed {
 }
 
 /// `_`: a result that is dropped.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
 pub struct Discard;
 
 /// A base with an offset: `[a+16]`.

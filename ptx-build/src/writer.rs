@@ -331,7 +331,7 @@ impl Writer<'_> {
             _ => is_number(offset) || !has_offset,
         };
         self.body.is_irregular |= !(is_base && is_offset) || self.body.groups > 0;
-        let address = Address { base, offset, form };
+        let address = Address::new(base, offset, form);
         let address = self.pool().add_address(address);
         self.operand(Operand::Address(address));
     }

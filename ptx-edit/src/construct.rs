@@ -65,7 +65,9 @@ impl ModuleEditor<'_> {
         };
         let text = self.intern(text);
         let pool = self.module.pool_mut();
-        Ok(Operand::Imm(pool.add_immediate(Immediate { text, value })))
+        Ok(Operand::Imm(
+            pool.add_immediate(Immediate::new(text, value)),
+        ))
     }
 }
 
@@ -80,7 +82,7 @@ impl Editor<'_> {
         }
         let text = self.intern(&value.to_string());
         let value = ConstValue::signed(value);
-        Operand::Imm(self.pool_mut().add_immediate(Immediate { text, value }))
+        Operand::Imm(self.pool_mut().add_immediate(Immediate::new(text, value)))
     }
 
     /// A constant as it is written: `0x10`, `0f3f800000`, `1.5`, `4*8`.
@@ -94,7 +96,7 @@ impl Editor<'_> {
             Constant::Other(value) => (self.intern(text), value),
         };
         Ok(Operand::Imm(
-            self.pool_mut().add_immediate(Immediate { text, value }),
+            self.pool_mut().add_immediate(Immediate::new(text, value)),
         ))
     }
 
@@ -105,7 +107,7 @@ impl Editor<'_> {
     /// [`EditError::Kind`] if these cannot be parts of an address.
     pub fn address(&mut self, base: Operand, offset: Operand) -> Result<Operand, EditError> {
         let form = AddressForm::Bracketed;
-        let new = Address { base, offset, form };
+        let new = Address::new(base, offset, form);
         part(is_address(self.body().pool(), &new), "part of an address")?;
         Ok(Operand::Address(self.pool_mut().add_address(new)))
     }
@@ -197,7 +199,7 @@ impl Editor<'_> {
         let id = self
             .body_mut()
             .registers_mut()
-            .push(Register { decl, number });
+            .push(Register::new(decl, number));
         if let Some(all) = &mut self.registers {
             all.insert(key, id);
         }
@@ -256,11 +258,7 @@ impl Editor<'_> {
     /// [`EditError::Taken`], [`EditError::Overlap`] and [`EditError::Spelling`] if the name cannot be declared.
     pub fn label(&mut self, name: &str) -> Result<(LabelId, NewStmt), EditError> {
         let name = self.new_name(name, NameForm::Plain)?;
-        let label = Label {
-            name,
-            scope: ScopeId::new(0),
-            stmt: UNPLACED,
-        };
+        let label = Label::new(name, ScopeId::new(0), UNPLACED);
         let id = self.body_mut().labels_mut().push(label);
         Ok((id, self.draft(Statement::Label(id))))
     }
@@ -280,14 +278,10 @@ impl Editor<'_> {
             Some(_) => self.new_name(name, NameForm::Range)?,
             None => self.new_name(name, NameForm::Plain)?,
         };
-        let decl = self.body_mut().reg_decls_mut().push(RegDecl {
-            name,
-            count,
-            ty: TypeName::Known(ty),
-            vector: 1,
-            scope: ScopeId::new(0),
-            stmt: Some(UNPLACED),
-        });
+        let mut decl = RegDecl::new(name, TypeName::Known(ty), ScopeId::new(0));
+        decl.count = count;
+        decl.stmt = Some(UNPLACED);
+        let decl = self.body_mut().reg_decls_mut().push(decl);
         let number = count.map_or(Operand::Absent, |n| self.integer(i64::from(n)));
         let binding = Binding::Register(decl);
         let draft = self.declaration(
@@ -351,26 +345,17 @@ impl Editor<'_> {
     ) -> NewStmt {
         let dims = self.pool_mut().extend(dims);
         let tables = self.body_mut().declarations_mut();
-        let start = tables.declarators.push(Declarator {
-            name,
-            binding,
-            count,
-            dims,
-            init: Operand::Absent,
-        });
-        let id = tables.decls.push(VarDecl {
-            linkage: None,
-            space,
-            bank: Operand::Absent,
-            attributes: TableRange::default(),
-            align,
-            vector: 1,
-            ty: TypeName::Known(ty),
-            declarators: TableRange {
-                start: start as u32,
-                len: 1,
-            },
-        });
+        let mut declarator = Declarator::new(name, binding);
+        declarator.count = count;
+        declarator.dims = dims;
+        let start = tables.declarators.push(declarator);
+        let mut decl = VarDecl::new(space, TypeName::Known(ty));
+        decl.align = align;
+        decl.declarators = TableRange {
+            start: start as u32,
+            len: 1,
+        };
+        let id = tables.decls.push(decl);
         self.draft(Statement::Decl(id))
     }
 
@@ -391,7 +376,7 @@ impl Editor<'_> {
         check_arguments(self.module, self.body().pool(), directive, args)?;
         let args = self.pool_mut().extend(args);
         self.pool_mut().deep_copy(args);
-        let stmt = DirectiveStmt { directive, args };
+        let stmt = DirectiveStmt::new(directive, args);
         let id = self.body_mut().directives_mut().push(stmt);
         Ok(self.draft(Statement::Directive(id)))
     }

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
     Binding, Body, Code, DeclId, Declarator, Diagnostic, GuardSense, ImmId, Inst, InstId, Label,
-    LabelId, Module, NameId, Operand, OperandRange, RegDecl, RegDeclId, RegId, ScopeId, Span,
-    Statement, StmtId, TableRange, Var, VarDecl, VarId,
+    LabelId, Module, NameId, Operand, OperandRange, RegDeclId, RegId, ScopeId, Span, Statement,
+    StmtId, TableRange, Var, VarId,
 };
 
 use crate::construct::UNPLACED;
@@ -156,11 +156,7 @@ impl Import<'_, '_, '_> {
     fn statements(&mut self, mut before: Option<StmtId>) -> Result<Vec<StmtId>, EditError> {
         for (id, label) in self.body.labels().iter() {
             let name = self.new_name(label.name, NameForm::Plain)?;
-            let label = Label {
-                name,
-                scope: ScopeId::new(0),
-                stmt: UNPLACED,
-            };
+            let label = Label::new(name, ScopeId::new(0), UNPLACED);
             let new = self.editor.body_mut().labels_mut().push(label);
             self.operands.labels.insert(id, new);
         }
@@ -233,13 +229,11 @@ impl Import<'_, '_, '_> {
         let mut all = Vec::new();
         for d in tables.declarators(id) {
             let (name, binding) = self.bind(d)?;
-            all.push(Declarator {
-                name,
-                binding,
-                count: self.import_one(d.count),
-                dims: self.import(self.body.pool().slice(d.dims)),
-                init: self.import_one(d.init),
-            });
+            let mut declarator = Declarator::new(name, binding);
+            declarator.count = self.import_one(d.count);
+            declarator.dims = self.import(self.body.pool().slice(d.dims));
+            declarator.init = self.import_one(d.init);
+            all.push(declarator);
         }
         let (bank, align) = (self.import_one(decl.bank), self.import_one(decl.align));
         let tables = self.editor.body_mut().declarations_mut();
@@ -248,12 +242,11 @@ impl Import<'_, '_, '_> {
         for declarator in all {
             tables.declarators.push(declarator);
         }
-        Ok(tables.decls.push(VarDecl {
-            bank,
-            align,
-            declarators: TableRange { start, len },
-            ..decl
-        }))
+        let mut decl = decl;
+        decl.bank = bank;
+        decl.align = align;
+        decl.declarators = TableRange { start, len };
+        Ok(tables.decls.push(decl))
     }
 
     /// The name and the record of a declared register or variable.
@@ -267,12 +260,10 @@ impl Import<'_, '_, '_> {
                     .get(decl)
                     .ok_or(EditError::UnknownId)?;
                 let name = self.new_name(d.name, NameForm::of(old.count))?;
-                let new = RegDecl {
-                    name,
-                    scope,
-                    stmt,
-                    ..old
-                };
+                let mut new = old;
+                new.name = name;
+                new.scope = scope;
+                new.stmt = stmt;
                 let id = self.editor.body_mut().reg_decls_mut().push(new);
                 self.decls.insert(decl, id);
                 Ok((name, Binding::Register(id)))

@@ -57,7 +57,7 @@ impl ModuleEditor<'_> {
         }
         check_arguments(self.module, self.module.pool(), directive, args)?;
         let args = self.module.pool_mut().extend(args);
-        let new = DirectiveStmt { directive, args };
+        let new = DirectiveStmt::new(directive, args);
         let mut all = directives_of(self.module, function)?;
         match all.iter_mut().find(|d| d.directive == directive) {
             Some(old) => *old = new,

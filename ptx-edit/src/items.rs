@@ -100,7 +100,7 @@ impl ModuleEditor<'_> {
         let args = pool.extend(args);
         pool.deep_copy(args);
         let directives = self.module.directives_mut();
-        let id = directives.push(DirectiveStmt { directive, args });
+        let id = directives.push(DirectiveStmt::new(directive, args));
         let id = self.insert_item(at, Item::Directive(id));
         self.directives_changed();
         Ok(id)
@@ -138,29 +138,18 @@ impl ModuleEditor<'_> {
         let dims = self.module.pool_mut().extend(elements.as_slice());
         let name = self.intern(name);
         let decl = self.module.declarations().decls.next_id();
-        let symbol = self.module.symbols_mut().push(Symbol {
-            name,
-            number: None,
-            kind: SymbolKind::Variable(space, decl),
-        });
+        let symbol = self
+            .module
+            .symbols_mut()
+            .push(Symbol::new(name, SymbolKind::Variable(space, decl)));
         let tables = self.module.declarations_mut();
-        let start = tables.declarators.push(Declarator {
-            name,
-            binding: Binding::Symbol(symbol),
-            count: Operand::Absent,
-            dims,
-            init: Operand::Absent,
-        }) as u32;
-        tables.decls.push(VarDecl {
-            linkage: None,
-            space,
-            bank: Operand::Absent,
-            attributes: TableRange::default(),
-            align,
-            vector: 1,
-            ty: TypeName::Known(ty),
-            declarators: TableRange { start, len: 1 },
-        });
+        let mut declarator = Declarator::new(name, Binding::Symbol(symbol));
+        declarator.dims = dims;
+        let start = tables.declarators.push(declarator) as u32;
+        let mut statement = VarDecl::new(space, TypeName::Known(ty));
+        statement.align = align;
+        statement.declarators = TableRange { start, len: 1 };
+        tables.decls.push(statement);
         let item = self.insert_item(at, Item::Decl(decl));
         self.symbol_changed(symbol);
         Ok((item, symbol))

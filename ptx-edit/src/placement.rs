@@ -129,14 +129,9 @@ impl Editor<'_> {
         let edits = self.edits();
         edits.insert_after(open, before);
         edits.insert_after(close, Some(open));
-        raw::add_scope(
-            self.body_mut(),
-            Scope {
-                parent,
-                open,
-                close: Some(close),
-            },
-        );
+        let mut scope = Scope::new(parent, open);
+        scope.close = Some(close);
+        raw::add_scope(self.body_mut(), scope);
         Ok([open, close])
     }
 

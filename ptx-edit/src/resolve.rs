@@ -4,7 +4,7 @@ use ptx_ir::name::{plain_wins, range_member};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     DeclId, Declarations, LabelId, NameId, Operand, OperandPool, RegDeclId, ScopeId, Statement,
-    StmtId, Symbol, SymbolId, SymbolKind, Var, VarId,
+    StmtId, SymbolId, SymbolKind, Var, VarId,
 };
 
 use crate::Editor;
@@ -135,7 +135,9 @@ impl Editor<'_> {
             return None;
         }
         let number = Some(number);
-        Some(self.module.symbols_mut().push(Symbol { number, ..first }))
+        let mut symbol = first;
+        symbol.number = number;
+        Some(self.module.symbols_mut().push(symbol))
     }
 }
 

@@ -104,6 +104,7 @@ impl GuardSense {
 
 /// The condition under which an instruction executes: `@p`, `@!p`.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Guard {
     /// The position of the predicate in the operand pool: a register, or an undeclared name.
     pub predicate: OperandRef,
@@ -113,6 +114,7 @@ pub struct Guard {
 
 /// An instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Inst {
     /// The mnemonic, in the table of the module.
     pub sig: SigId,
@@ -167,6 +169,7 @@ impl Inst {
 
 /// A label.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Label {
     /// Its name.
     pub name: NameId,
@@ -176,8 +179,18 @@ pub struct Label {
     pub stmt: StmtId,
 }
 
+impl Label {
+    /// A label.
+    #[inline]
+    #[must_use]
+    pub const fn new(name: NameId, scope: ScopeId, stmt: StmtId) -> Self {
+        Self { name, scope, stmt }
+    }
+}
+
 /// An inner `{ }` scope.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Scope {
     /// The scope around it.
     pub parent: ScopeId,
@@ -187,11 +200,34 @@ pub struct Scope {
     pub close: Option<StmtId>,
 }
 
+impl Scope {
+    /// A scope that is not closed yet.
+    #[inline]
+    #[must_use]
+    pub const fn new(parent: ScopeId, open: StmtId) -> Self {
+        Self {
+            parent,
+            open,
+            close: None,
+        }
+    }
+}
+
 /// A statement that could not be parsed: its text is its span.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Opaque {
     /// What it mentions, resolved; each may be read and written.
     pub mentions: OperandRange,
+}
+
+impl Opaque {
+    /// A statement with the names that it contains.
+    #[inline]
+    #[must_use]
+    pub const fn new(mentions: OperandRange) -> Self {
+        Self { mentions }
+    }
 }
 
 /// The body of a function. Ids are local to the body; spans of statements count from its `{`.
@@ -221,7 +257,7 @@ pub struct Body {
     pub(crate) vars: PrimaryMap<VarId, Var>,
     /// The labels.
     pub(crate) labels: PrimaryMap<LabelId, Label>,
-    /// The inner scopes; scope `n` stands at `n - 1`, as the function's own scope 0 needs no entry.
+    /// The inner scopes; scope `n` is at `n - 1`, because the function's own scope 0 has no entry.
     pub(crate) inner_scopes: CowVec<Scope>,
     /// The declarations.
     pub(crate) declarations: Declarations,

@@ -19,6 +19,7 @@ use crate::{
 
 /// The first place where two modules differ.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Difference {
     /// The place in the first module, from the start of its source.
     pub left: Span,
@@ -78,7 +79,7 @@ struct Comparison<'m> {
     sigs: Vec<Option<SigId>>,
     /// What edits made has ids out of order: then they only have to agree one to one.
     edited: bool,
-    /// Which ids of the bodies at hand agree.
+    /// The ids of the two bodies that correspond to each other.
     pairs: Pairs,
 }
 

@@ -11,7 +11,7 @@ use crate::Span;
 use crate::lex::number::{NumberError, NumberValue, number_value, scan_number};
 use crate::lex::scan::{self, Trivia, peek};
 
-/// What sort of value a constant is.
+/// The kind of a constant's value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ConstKind {
@@ -55,7 +55,7 @@ impl ConstValue {
         Self::new(value as u64, ConstKind::Signed)
     }
 
-    /// What sort of value this is.
+    /// Its kind.
     #[must_use]
     pub const fn kind(self) -> ConstKind {
         self.kind
@@ -142,12 +142,13 @@ pub enum ConstError {
 
 /// An expression read from a text.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Expression {
     /// One past its last token; where reading stopped, if it is malformed.
     pub end: usize,
     /// Its value, or what is wrong and where.
     pub value: Result<ConstValue, (ConstError, Span)>,
-    /// Whether white space or comments stand between its tokens.
+    /// Whether there is whitespace or a comment between its tokens.
     pub spaced: bool,
 }
 
@@ -274,7 +275,7 @@ pub fn read_expression(src: &[u8], pos: usize, nesting: usize) -> Expression {
     }
 }
 
-/// A literal, perhaps negative, with no operator behind it, which is what most expressions are: no
+/// A literal, possibly negative, without an operator after it, as most expressions are: no
 /// stack is needed.
 fn lone_literal(src: &[u8], pos: usize) -> Option<Expression> {
     let start = pos + (peek(src, pos) == b'-') as usize;
@@ -335,7 +336,7 @@ impl Reader<'_> {
         Ok(self.values.pop().unwrap_or(ConstValue::INVALID))
     }
 
-    fn blanks(&mut self) {
+    fn skip_whitespace(&mut self) {
         let mut seen = Trivia::default();
         let next = scan::skip_trivia(self.src, self.pos, &mut seen);
         self.pos = next;
@@ -361,7 +362,7 @@ impl Reader<'_> {
     /// Reads prefix operators and one primary.
     fn operand(&mut self, nesting: usize) -> Result<(), Failure> {
         loop {
-            self.blanks();
+            self.skip_whitespace();
             let (src, pos) = (self.src, self.pos);
             match peek(src, pos) {
                 b'+' => self.push(Op::Plus, 1, nesting)?,
@@ -393,7 +394,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The length of `(.s64)` or `(.u64)` at the current parenthesis, blanks inside included.
+    /// The length of `(.s64)` or `(.u64)` at the current parenthesis, including whitespace in it.
     fn cast(&self) -> Option<(Op, usize)> {
         let mut seen = Trivia::default();
         let word = scan::skip_trivia(self.src, self.pos + 1, &mut seen);
@@ -442,7 +443,7 @@ impl Reader<'_> {
     fn after_operand(&mut self, nesting: usize) -> Result<bool, Failure> {
         loop {
             let here = self.pos;
-            self.blanks();
+            self.skip_whitespace();
             let (src, pos) = (self.src, self.pos);
             if self.depth > 0 && peek(src, pos) == b')' {
                 self.reduce(0);
@@ -520,7 +521,7 @@ impl Reader<'_> {
 }
 
 /// What an operator sees of a constant: the bits of a single count as those of a double, as they do
-/// for the assembler.
+/// for ptxas.
 fn operand(v: ConstValue) -> ConstValue {
     match v.kind {
         ConstKind::Single => ConstValue::new(v.bits(), ConstKind::Double),

@@ -19,7 +19,7 @@ enum Rows<V> {
     },
 }
 
-/// A table longer than this is worth an allocation of its own.
+/// A longer table gets a separate allocation.
 const LONG: usize = 1 << 12;
 
 impl<V> CowVec<V> {
@@ -57,7 +57,7 @@ impl<V> CowVec<V> {
         self.len() == 0
     }
 
-    /// Forgets every value; a vector keeps its room.
+    /// Removes all values; a vector keeps its capacity.
     pub fn clear(&mut self) {
         match &mut self.0 {
             Rows::Own { rows, first } => rows.truncate(*first as usize),
@@ -131,7 +131,7 @@ impl<V: Clone> CowVec<V> {
         Self::own(self.to_vec())
     }
 
-    /// Makes room for `len` more values.
+    /// Reserves capacity for `len` more values.
     pub(crate) fn reserve(&mut self, len: usize) {
         if let Rows::Own { rows, .. } = &mut self.0 {
             rows.reserve_exact(len);
@@ -143,15 +143,15 @@ impl<V: Clone> CowVec<V> {
 /// [`Body::share`](crate::Body::share).
 #[derive(Copy, Clone)]
 pub(crate) enum ShareOp {
-    /// Cuts the values off the other table: that one goes on with the next ones behind them.
+    /// Splits the values off the other table, which continues after them.
     Cut,
     /// Empties the other table.
     Clear,
-    /// Takes everything cut off the other table, now shared; that one keeps its room.
+    /// Shares everything split off the other table, which keeps its capacity.
     Seal,
     /// The same at the end, when the other table is done with.
     Finish,
-    /// Gives what was cut the table it stands in, which the other one is.
+    /// Attaches the part that was split off to the other table, which contains it.
     Share,
 }
 

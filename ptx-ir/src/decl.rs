@@ -30,6 +30,7 @@ impl TypeName {
 /// How a name is shared between modules. Manual 11.6.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub enum Linkage {
     /// Declared here, defined elsewhere.
     Extern,
@@ -73,7 +74,7 @@ pub enum Attribute {
     Managed,
     /// `.unified(uuid1, uuid2)`
     Unified(Operand, Operand),
-    /// Anything else, its dot included, without what stands in its parentheses.
+    /// Any other attribute, with its dot and without its arguments.
     Unknown(NameId),
 }
 
@@ -88,6 +89,9 @@ pub struct TableRange {
 }
 
 impl TableRange {
+    /// No elements.
+    pub const EMPTY: Self = Self { start: 0, len: 0 };
+
     /// The elements of `table` in this range.
     pub fn of<T>(self, table: &[T]) -> &[T] {
         let start = self.start as usize;
@@ -112,6 +116,7 @@ pub enum Binding {
 
 /// A declaration statement: `.global .align 4 .v2 .f32 a, b[4] = {…};`
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct VarDecl {
     /// `.extern`, `.visible`, `.weak` or `.common`.
     pub linkage: Option<Linkage>,
@@ -131,8 +136,27 @@ pub struct VarDecl {
     pub declarators: TableRange,
 }
 
+impl VarDecl {
+    /// A declaration without names, attributes and alignment.
+    #[inline]
+    #[must_use]
+    pub const fn new(space: StateSpace, ty: TypeName) -> Self {
+        Self {
+            linkage: None,
+            space,
+            bank: Operand::Absent,
+            attributes: TableRange::EMPTY,
+            align: Operand::Absent,
+            vector: 1,
+            ty,
+            declarators: TableRange::EMPTY,
+        }
+    }
+}
+
 /// One name of a declaration, with what follows it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Declarator {
     /// The name, without `<n>`.
     pub name: NameId,
@@ -146,8 +170,24 @@ pub struct Declarator {
     pub init: Operand,
 }
 
+impl Declarator {
+    /// A plain name without dimensions and initializer.
+    #[inline]
+    #[must_use]
+    pub const fn new(name: NameId, binding: Binding) -> Self {
+        Self {
+            name,
+            binding,
+            count: Operand::Absent,
+            dims: OperandRange::EMPTY,
+            init: Operand::Absent,
+        }
+    }
+}
+
 /// The declarations of a body or of the module level.
 #[derive(Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct Declarations {
     /// The statements.
     pub decls: PrimaryMap<DeclId, VarDecl>,
@@ -169,6 +209,7 @@ impl Declarations {
 
 /// A parameter or a result of a function, kernel or prototype.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Param {
     /// [`StateSpace::Param`] or [`StateSpace::Reg`].
     pub space: StateSpace,
@@ -190,19 +231,49 @@ pub struct Param {
     pub dims: OperandRange,
 }
 
+impl Param {
+    /// An unnamed scalar parameter.
+    #[inline]
+    #[must_use]
+    pub const fn new(space: StateSpace, ty: TypeName) -> Self {
+        Self {
+            space,
+            align: Operand::Absent,
+            vector: 1,
+            ty,
+            trailing_align: Operand::Absent,
+            ptr: None,
+            name: None,
+            binding: Binding::None,
+            dims: OperandRange::EMPTY,
+        }
+    }
+}
+
 /// What `.ptr` says of a kernel parameter that is a pointer. Manual 4.4.2 (`.ptr`).
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Pointer {
     /// Where it points; `None` is generic.
     pub space: Option<StateSpace>,
-    /// `.texref`, `.samplerref` or `.surfref` in place of a space.
+    /// `.texref`, `.samplerref` or `.surfref` instead of a state space.
     pub opaque: Option<ScalarType>,
     /// Alignment of what it points to, as written.
     pub align: Operand,
 }
 
+impl Pointer {
+    /// A generic pointer without alignment.
+    pub const GENERIC: Self = Self {
+        space: None,
+        opaque: None,
+        align: Operand::Absent,
+    };
+}
+
 /// A declared register name.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct RegDecl {
     /// The name, of a range without its number.
     pub name: NameId,
@@ -218,13 +289,39 @@ pub struct RegDecl {
     pub stmt: Option<StmtId>,
 }
 
+impl RegDecl {
+    /// A scalar with a plain name.
+    #[inline]
+    #[must_use]
+    pub const fn new(name: NameId, ty: TypeName, scope: ScopeId) -> Self {
+        Self {
+            name,
+            count: None,
+            ty,
+            vector: 1,
+            scope,
+            stmt: None,
+        }
+    }
+}
+
 /// A register that the body mentions or declares by a plain name.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Register {
     /// The declared name it comes from.
     pub decl: RegDeclId,
     /// Its number in a range; 0 for a plain name.
     pub number: u32,
+}
+
+impl Register {
+    /// The register of a declaration with a number.
+    #[inline]
+    #[must_use]
+    pub const fn new(decl: RegDeclId, number: u32) -> Self {
+        Self { decl, number }
+    }
 }
 
 /// A parameter or a variable declared inside a function.
@@ -242,8 +339,24 @@ pub struct Var {
     pub stmt: Option<StmtId>,
 }
 
+impl Var {
+    /// A variable with a plain name.
+    #[inline]
+    #[must_use]
+    pub const fn new(name: NameId, space: StateSpace, scope: ScopeId) -> Self {
+        Self {
+            name,
+            number: None,
+            space,
+            scope,
+            stmt: None,
+        }
+    }
+}
+
 /// A name of the module.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Symbol {
     /// The name, of a range without its number.
     pub name: NameId,
@@ -251,6 +364,19 @@ pub struct Symbol {
     pub number: Option<u32>,
     /// What it is.
     pub kind: SymbolKind,
+}
+
+impl Symbol {
+    /// A plain name.
+    #[inline]
+    #[must_use]
+    pub const fn new(name: NameId, kind: SymbolKind) -> Self {
+        Self {
+            name,
+            number: None,
+            kind,
+        }
+    }
 }
 
 /// What a symbol is.

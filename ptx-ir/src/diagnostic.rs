@@ -61,7 +61,7 @@ macro_rules! codes {
                 }
             }
 
-            /// One line that says what is wrong, without particulars.
+            /// A short description, without details of the case.
             pub const fn title(self) -> &'static str {
                 match self {
                     $(Self::$name => $title,)*
@@ -93,7 +93,7 @@ codes! {
     UnknownType = 111, "an unknown type";
     StraySemicolon = 112, "an unexpected `;`";
     UnknownSelector = 113, "an unknown vector component";
-    SplitName = 114, "white space in the name of an instruction";
+    SplitName = 114, "whitespace in the name of an instruction";
 
     UndefinedName = 201, "an undeclared name";
     DuplicateName = 202, "a duplicate declaration";
@@ -104,15 +104,15 @@ codes! {
 
     MissingVersion = 301, "a module without `.version` at its start";
     MissingTarget = 302, "a module without `.target` after `.version`";
-    MisplacedHeader = 303, "a header directive out of its place";
+    MisplacedHeader = 303, "a misplaced header directive";
     UnknownVersion = 304, "a PTX version that does not exist";
     NewerVersion = 305, "a PTX version newer than the one checked";
     UnknownTarget = 306, "a target that does not exist";
     BadAddressSize = 307, "an address size other than 32 and 64";
 
     DivisionByZero = 401, "a division by zero";
-    ConstantTypes = 402, "an operator on constants it does not take";
-    BadCount = 403, "a count that is no number or too large";
+    ConstantTypes = 402, "an operator applied to constants of the wrong type";
+    BadCount = 403, "an invalid count of a range";
 
     UnknownInstruction = 501, "an unknown instruction of a known opcode";
     WrongModifier = 502, "a modifier that the instruction does not take";
@@ -159,31 +159,31 @@ codes! {
     PragmaPlace = 626, "a pragma in the wrong place";
     UnknownPragma = 627, "an unknown pragma";
 
-    UnusedRegister = 701, "a register that nothing mentions";
-    UnusedLabel = 702, "a label that nothing mentions";
-    UnusedFunction = 703, "a function that nothing can call";
-    Deprecated = 704, "an instruction or a modifier that is deprecated";
+    UnusedRegister = 701, "an unused register";
+    UnusedLabel = 702, "an unused label";
+    UnusedFunction = 703, "an unused function";
+    Deprecated = 704, "a deprecated instruction or modifier";
 
-    MixedModifiers = 801, "instructions of a function that have to agree and do not";
-    UndefinedFunction = 802, "a function that is declared and nowhere defined";
-    UnresolvedExtern = 803, "a name that another module has to define";
-    ConstantMemory = 804, "more constant memory than there is";
-    SharedMemory = 805, "more shared memory than a kernel may declare";
+    MixedModifiers = 801, "inconsistent modifiers in a function";
+    UndefinedFunction = 802, "an undefined function";
+    UnresolvedExtern = 803, "an unresolved external name";
+    ConstantMemory = 804, "too much constant memory";
+    SharedMemory = 805, "too much shared memory";
     SmallParameter = 806, "a value that the calling convention cannot pass";
-    SmallAddresses = 807, "addresses of 32 bits on a target that has none";
+    SmallAddresses = 807, "32-bit addresses on a 64-bit target";
 
     SourceTooLarge = 901, "a source larger than the limit";
     NestingTooDeep = 902, "nesting deeper than the limit";
     TooManyDiagnostics = 903, "more diagnostics than the limit";
 
-    DuplicateDefinition = 1001, "a name that two modules define";
-    DifferentDeclaration = 1002, "a name that two modules declare differently";
-    DifferentTargets = 1003, "targets that no module can have together";
-    DifferentAddressSizes = 1004, "address sizes that differ between modules";
-    DifferentOptions = 1005, "options of the target that modules do not have together";
-    LostDebugInfo = 1006, "debug information that is left out";
-    RenamedKernel = 1007, "a kernel that gets another name";
-    SpreadingPragma = 1008, "a pragma of one module that reaches the others";
+    DuplicateDefinition = 1001, "a name defined by two modules";
+    DifferentDeclaration = 1002, "a name declared differently by two modules";
+    DifferentTargets = 1003, "incompatible targets";
+    DifferentAddressSizes = 1004, "inconsistent address sizes";
+    DifferentOptions = 1005, "inconsistent target options";
+    LostDebugInfo = 1006, "removed debug information";
+    RenamedKernel = 1007, "a renamed kernel";
+    SpreadingPragma = 1008, "a pragma applied to other modules";
 }
 
 impl Code {
@@ -260,6 +260,7 @@ impl fmt::Display for Code {
 /// A labelled place of a diagnostic.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
 pub struct Note {
     /// The place, from the start of the source.
     pub span: Span,

@@ -38,7 +38,7 @@ pub enum RemovedComments {
 pub type Patch = crate::patch::Patch<NewText>;
 
 /// What a part of the source is replaced by. All but [`Text`](Self::Text) are parts of the instruction as it is now.
-#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 #[non_exhaustive]
 pub enum NewText {
     /// This text.
@@ -198,6 +198,7 @@ impl<K: EntityId> Edits<K> {
 /// What edits changed, for consumers that keep results: functions whose body or header differs, and symbols whose
 /// declaration differs.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Changed {
     /// The functions.
     pub functions: Vec<FuncId>,

@@ -1,6 +1,6 @@
 //! Typed ids and the dense maps they index.
 //!
-//! An id is a 32-bit number with a type of its own, so that a register of one body cannot be
+//! An id is a 32-bit number of a separate type, so that a register of one body cannot be
 //! mistaken for a label. Ids are given in order and never reused.
 
 use core::fmt;

@@ -1,4 +1,4 @@
-//! Functions, kernels, prototypes, and the directives that stand in them.
+//! Functions, kernels, prototypes, and the directives in them.
 
 use ptx_isa::Directive;
 
@@ -33,6 +33,7 @@ pub enum FunctionKind {
 
 /// A function or kernel, declared or defined.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Function {
     /// Its name.
     pub name: NameId,
@@ -49,7 +50,7 @@ pub struct Function {
     pub interface: Interface,
     /// Its body; `None` for a declaration.
     pub body: Option<BodyId>,
-    /// Whether the header was not understood: it then stands as text from the start of the item to
+    /// Whether the header was not recognized: it is then the text from the start of the item to
     /// the body, and what is above may be incomplete.
     pub raw_header: bool,
 }
@@ -61,13 +62,13 @@ impl Function {
         symbol: None,
         kind: FunctionKind::Func,
         linkage: None,
-        attributes: TableRange { start: 0, len: 0 },
+        attributes: TableRange::EMPTY,
         interface: Interface {
-            returns: TableRange { start: 0, len: 0 },
+            returns: TableRange::EMPTY,
             has_returns: false,
-            params: TableRange { start: 0, len: 0 },
+            params: TableRange::EMPTY,
             has_params: false,
-            directives: TableRange { start: 0, len: 0 },
+            directives: TableRange::EMPTY,
         },
         body: None,
         raw_header: false,
@@ -76,6 +77,7 @@ impl Function {
 
 /// What a caller sees of a function or of a `.callprototype`: ranges in the tables of the module.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub struct Interface {
     /// The results, in [`Module::params`](crate::Module::params).
     pub returns: TableRange,
@@ -92,9 +94,19 @@ pub struct Interface {
 
 /// A `.callprototype`; the label before it names it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Prototype {
     /// Results, parameters and directives.
     pub interface: Interface,
+}
+
+impl Prototype {
+    /// A prototype of an interface.
+    #[inline]
+    #[must_use]
+    pub const fn new(interface: Interface) -> Self {
+        Self { interface }
+    }
 }
 
 /// A directive with its arguments: `.loc 1 2 3`, `.pragma "nounroll";`, `.maxntid 128, 1, 1`.
@@ -110,9 +122,19 @@ pub struct Prototype {
 /// | `.branchtargets`, `.calltargets` | labels, functions |
 /// | others | numbers |
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct DirectiveStmt {
     /// Which directive.
     pub directive: Directive,
     /// Its arguments, in the pool of the body or module that holds it.
     pub args: OperandRange,
+}
+
+impl DirectiveStmt {
+    /// A directive with arguments in the pool.
+    #[inline]
+    #[must_use]
+    pub const fn new(directive: Directive, args: OperandRange) -> Self {
+        Self { directive, args }
+    }
 }

@@ -53,11 +53,11 @@ fn hash(text: &[u8]) -> u32 {
 impl Interner {
     /// An empty set with capacity for some texts, which may point into `source`.
     #[must_use]
-    pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
+    pub fn new(source: Option<Arc<[u8]>>, capacity: usize) -> Self {
         Self {
             source,
-            entries: Vec::with_capacity(room),
-            table: alloc::vec![0; (room * 2).next_power_of_two()],
+            entries: Vec::with_capacity(capacity),
+            table: alloc::vec![0; (capacity * 2).next_power_of_two()],
             ..Self::default()
         }
     }

@@ -1,6 +1,6 @@
 //! All limits of the parser.
 
-/// The limits of reading one source. Each is reported by an error of its own, and what lies
+/// The limits of parsing one source. Each is reported by a separate error, and what lies
 /// beyond is kept as text.
 ///
 /// | field | default | code | what happens beyond |

@@ -40,6 +40,7 @@ pub enum Item {
 
 /// What the header says; the first of each directive counts.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub struct Header {
     /// `.version`
     pub version: Option<PtxVersion>,
@@ -51,11 +52,21 @@ pub struct Header {
 
 /// A `.section` of debug data.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Section {
     /// Its name, the dot included.
     pub name: NameId,
     /// What it holds.
     pub entries: Vec<SectionEntry>,
+}
+
+impl Section {
+    /// A section with its content.
+    #[inline]
+    #[must_use]
+    pub const fn new(name: NameId, entries: Vec<SectionEntry>) -> Self {
+        Self { name, entries }
+    }
 }
 
 /// A label or a datum of a [`Section`].

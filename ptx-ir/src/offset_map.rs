@@ -76,7 +76,7 @@ impl OffsetMap {
         self.pieces.push(piece);
     }
 
-    /// Where a byte of the old text stands in the new one; `None` if it is gone.
+    /// The offset in the new text of a byte of the old text; `None` if it was removed.
     #[must_use]
     pub fn to_new(&self, old: u32) -> Option<u32> {
         let piece = if self.by_old.is_empty() {
@@ -88,7 +88,7 @@ impl OffsetMap {
         (old - piece.old < piece.len).then(|| piece.new + (old - piece.old))
     }
 
-    /// Where a byte of the new text stood in the old one; `None` if an edit wrote it.
+    /// The offset in the old text of a byte of the new text; `None` if an edit inserted it.
     #[must_use]
     pub fn to_old(&self, new: u32) -> Option<u32> {
         let at = self
@@ -123,7 +123,7 @@ impl OffsetMap {
         both
     }
 
-    /// The stretches that stay, in the order of the new text: where they stood, where they stand, how long they are.
+    /// The unchanged ranges in the order of the new text: old offset, new offset, length.
     #[must_use]
     pub fn pieces(&self) -> impl ExactSizeIterator<Item = (u32, u32, u32)> + '_ {
         self.pieces.iter().map(|p| (p.old, p.new, p.len))

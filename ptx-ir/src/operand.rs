@@ -1,6 +1,6 @@
 //! Operands: what an instruction, an initialiser or a directive mentions, eight bytes each.
 //!
-//! Parts that do not fit stand in the side tables of an [`OperandPool`], one per body and one for
+//! Parts that do not fit are in the side tables of an [`OperandPool`], one per body and one for
 //! the module level.
 
 use ptx_isa::{Selector, SpecialReg};
@@ -28,7 +28,7 @@ pub enum Operand {
     Var(VarId),
     /// A label of the body.
     Label(LabelId),
-    /// A name that nothing declares.
+    /// An undeclared name.
     Name(NameId),
     /// `[a]`, `[a+4]`, `a+4`, `a[4]`.
     Address(AddrId),
@@ -62,7 +62,7 @@ pub enum Operand {
     Field(OperandRef),
     /// `N<5>` in a table of labels, for `N0` to `N4`: the name at this place, the count at the next.
     Range(OperandRef),
-    /// Nothing: an optional part that is not there.
+    /// An absent optional part.
     Absent,
 }
 
@@ -86,23 +86,43 @@ pub enum AddressForm {
 
 /// A base with an offset.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Address {
     /// A register, a variable, or an immediate.
     pub base: Operand,
-    /// A [`Operand::Small`] or [`Operand::Imm`], as written behind the `+`; [`Operand::Absent`]
+    /// A [`Operand::Small`] or [`Operand::Imm`], as written after the `+`; [`Operand::Absent`]
     /// where there is none. In `var[r+4]` it is itself a [`AddressForm::Bare`] address.
     pub offset: Operand,
     /// How it is written.
     pub form: AddressForm,
 }
 
+impl Address {
+    /// An address; its offset may be [`Operand::Absent`].
+    #[inline]
+    #[must_use]
+    pub const fn new(base: Operand, offset: Operand, form: AddressForm) -> Self {
+        Self { base, offset, form }
+    }
+}
+
 /// An immediate other than a small decimal integer.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Immediate {
-    /// The spelling: a literal or a constant expression, without the blanks between its tokens.
+    /// The spelling: a literal or a constant expression, without whitespace between its tokens.
     pub text: NameId,
     /// What it is worth.
     pub value: ConstValue,
+}
+
+impl Immediate {
+    /// A constant with its spelling.
+    #[inline]
+    #[must_use]
+    pub const fn new(text: NameId, value: ConstValue) -> Self {
+        Self { text, value }
+    }
 }
 
 /// A range of operands in a pool.
@@ -113,6 +133,9 @@ pub struct OperandRange {
 }
 
 impl OperandRange {
+    /// No operands.
+    pub const EMPTY: Self = Self { start: 0, len: 0 };
+
     /// How many operands.
     #[must_use]
     pub const fn len(self) -> usize {
@@ -135,14 +158,14 @@ impl OperandRange {
             .unwrap_or_default()
     }
 
-    /// Where the `index`-th operand stands.
+    /// The position of the `index`-th operand.
     #[must_use]
     pub const fn at(self, index: u32) -> OperandRef {
         OperandRef::new(self.start + index)
     }
 }
 
-/// Operands and the tables behind them.
+/// Operands and their side tables.
 #[derive(Clone, Default, Debug)]
 pub struct OperandPool {
     pub(crate) operands: CowVec<Operand>,
@@ -162,7 +185,7 @@ impl OperandPool {
             .unwrap_or(Operand::Absent)
     }
 
-    /// The operand at `at` and the one behind it.
+    /// The operand at `at` and the next one.
     #[inline]
     #[must_use]
     pub fn pair(&self, at: OperandRef) -> (Operand, Operand) {

@@ -138,7 +138,7 @@ impl Renderer {
     }
 }
 
-/// In place of the file name until the text is rendered; a character for private use, so hardly in a
+/// A placeholder for the file name until the text is rendered; a character for private use, so hardly in a
 /// source.
 const MARK: &str = "\u{e000}";
 

@@ -40,13 +40,13 @@ pub struct Signatures {
 impl Signatures {
     /// An empty table with capacity for some mnemonics, which may point into `source`.
     #[must_use]
-    pub fn new(source: Option<Arc<[u8]>>, room: usize) -> Self {
+    pub fn new(source: Option<Arc<[u8]>>, capacity: usize) -> Self {
         let mut records = PrimaryMap::new();
-        records.rows.reserve(room);
+        records.rows.reserve(capacity);
         Self {
-            texts: Interner::new(source, room),
+            texts: Interner::new(source, capacity),
             records,
-            words: Vec::with_capacity(room * 2),
+            words: Vec::with_capacity(capacity * 2),
         }
     }
 
@@ -60,7 +60,7 @@ impl Signatures {
         SigId::new(index)
     }
 
-    /// The signature of the mnemonic `text`: opcode and modifiers without blanks.
+    /// The signature of the mnemonic `text`: opcode and modifiers without whitespace.
     pub fn intern(&mut self, text: &[u8]) -> SigId {
         let (index, new) = self.texts.intern(text);
         if new {
@@ -148,13 +148,13 @@ pub struct Signature<'m> {
 }
 
 impl<'m> Signature<'m> {
-    /// The spelling, without blanks or comments.
+    /// The spelling, without whitespace or comments.
     #[must_use]
     pub fn text(&self) -> &'m str {
         core::str::from_utf8(self.text).unwrap_or_default()
     }
 
-    /// Appends the spelling with the modifiers in the order of the manual, which means the same. A
+    /// Appends the spelling with the modifiers in the order of the PTX ISA manual, which means the same. A
     /// mnemonic that fits no instruction keeps its order.
     pub fn write_canonical(&self, out: &mut Vec<u8>) {
         const MOST: usize = 32;
@@ -202,7 +202,7 @@ impl<'m> Signature<'m> {
         core::str::from_utf8(&self.text[..end]).unwrap_or_default()
     }
 
-    /// Whether the opcode and every modifier are words of PTX.
+    /// Whether the opcode and every modifier are known.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.known
@@ -226,7 +226,7 @@ impl<'m> Signature<'m> {
         self.words.iter().filter_map(|w| w.modifier)
     }
 
-    /// Whether `modifier` stands in it.
+    /// Whether it contains `modifier`.
     #[must_use]
     pub fn has(&self, modifier: Modifier) -> bool {
         self.modifiers().any(|m| m == modifier)

@@ -17,7 +17,7 @@ const SPACING: u64 = 1 << 32;
 const STEP: u64 = 1 << 16;
 
 /// Where a statement or an item is.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
 pub enum Position<K> {
     /// Where it was parsed.
     AsParsed,

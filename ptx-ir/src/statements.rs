@@ -18,7 +18,7 @@ pub type Items<'m> = InOrder<'m, ItemId, Item>;
 pub struct InOrder<'m, K, V> {
     rows: &'m [V],
     order: Order<'m, K>,
-    /// What stands for nothing.
+    /// The placeholder for no statement.
     removed: V,
 }
 
@@ -44,7 +44,7 @@ impl<'m, K: EntityId, V> InOrder<'m, K, V> {
         }
     }
 
-    /// Those from `first` to before `end`; to the last one where `end` is none.
+    /// Those from `first` to before `end`, or to the last one.
     #[inline]
     pub(crate) fn between(mut self, first: K, end: K) -> Self {
         match &mut self.order {

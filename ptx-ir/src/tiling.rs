@@ -9,6 +9,7 @@ use crate::{Body, EntityId, Item, Module, Span};
 
 /// A violation: the place, from the start of the source, and what is wrong there.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct Violation {
     /// The place.
     pub span: Span,
@@ -99,7 +100,7 @@ impl Walk<'_> {
         }
         let close = end - body.closed as u32;
         if inner.at > end {
-            let message = String::from("a statement behind the end of its body");
+            let message = String::from("a statement after the end of its body");
             return Err(Violation {
                 span: item,
                 message,

@@ -24,7 +24,7 @@ pub struct TriviaMap<'m> {
 }
 
 /// A statement or an item with the text that belongs to it.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub struct Extent {
     /// The text before it.
@@ -57,9 +57,9 @@ impl Extent {
     pub fn with_comments(&self, source: &[u8]) -> Span {
         let before = Span::new(self.attached, self.statement.start).of(source);
         let after = self.trailing.of(source);
-        let blanks = before.len() - before.trim_ascii_start().len();
+        let whitespace = before.len() - before.trim_ascii_start().len();
         Span::new(
-            self.attached + blanks as u32,
+            self.attached + whitespace as u32,
             self.statement.end + after.trim_ascii_end().len() as u32,
         )
     }

@@ -29,7 +29,7 @@ fn rows() -> impl Iterator<Item = Row<'static>> {
 }
 
 #[test]
-fn values_are_those_of_the_assembler() {
+fn values_equal_those_of_ptxas() {
     let mut wrong = Vec::new();
     for row in rows() {
         let read = read_expression(row.expression.as_bytes(), 0, 1000);
@@ -59,7 +59,7 @@ fn values_are_those_of_the_assembler() {
 }
 
 #[test]
-fn blanks_and_comments_change_nothing() {
+fn whitespace_and_comments_do_not_matter() {
     for row in rows().filter(|r| r.value.is_some()) {
         let mut spaced = String::new();
         for token in ptx_ir::lex::Lexer::new(row.expression.as_bytes()) {

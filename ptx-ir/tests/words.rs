@@ -11,7 +11,7 @@ fn are(text: &str, of: Text, wanted: &[(&str, usize)]) {
 }
 
 #[test]
-fn the_opcode_is_none() {
+fn the_opcode_is_not_a_name() {
     let text = "@!add add.s32 add, /* sub */ r2, -1;";
     are(
         text,
@@ -26,7 +26,7 @@ fn the_opcode_is_none() {
 }
 
 #[test]
-fn the_operator_of_initialisers_is_none() {
+fn the_operator_of_initializers_is_not_a_name() {
     let text = ".global .u64 generic = generic (generic)+4;";
     are(text, Text::Other, &[("generic", 0), ("generic", 1)]);
     let text = ".func (.reg .b32 r) generic(.param .b32 a)";

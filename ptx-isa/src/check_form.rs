@@ -1,13 +1,12 @@
 //! Checks the operands, the rules and the tables of one form.
 
 use crate::check_operand::{Element, SpaceRule, takes_constants};
-use crate::element_kind::{as_bits, same_element_kind};
 use crate::operand_binding::{Binding, BoundOperand};
 use crate::type_compat::Expected;
 use crate::{
     Access, ActualOperand, Cell, Context, Form, Length, Marks, ModifierSet, Nesting, Operand,
-    OperandShape, OperandTest, OperandViolation, Role, RuleKind, ScalarType, SlotAssignment,
-    Spaces, StateSpace, Table, TypeKind, Violation, Violations,
+    OperandShape, OperandTest, OperandViolation, Role, RuleKind, SlotAssignment, Spaces,
+    StateSpace, Table, Violation, Violations,
 };
 
 /// The length that a vector operand must have.
@@ -58,45 +57,45 @@ impl Context for FormChecker<'_, '_> {
 
 impl<'a> FormChecker<'a, '_> {
     /// All violations that do not depend on version and target.
-    pub(crate) fn problems(&self) -> Violations {
-        let mut problems = Violations::NONE;
+    pub(crate) fn violations(&self) -> Violations {
+        let mut violations = Violations::NONE;
         let mut shape_mismatch = false;
         for (i, operand) in self.form.operands().iter().enumerate() {
-            if self.binding.misshapen >> i.min(31) & 1 != 0 {
+            if self.binding.shape_mismatch >> i.min(31) & 1 != 0 {
                 shape_mismatch = true;
-                problems.add(Violation::Operand(i, OperandViolation::Shape));
+                violations.add(Violation::Operand(i, OperandViolation::Shape));
                 continue;
             }
             let bound = self.binding.bound(i);
-            if let Some(iff) = operand.iff {
+            if let Some(iff) = operand.condition {
                 let wanted = iff.holds(self);
                 if wanted != bound.is_some() {
-                    let problem = if wanted {
+                    let violation = if wanted {
                         OperandViolation::Missing
                     } else {
                         OperandViolation::Unexpected
                     };
-                    problems.add(Violation::Operand(i, problem));
+                    violations.add(Violation::Operand(i, violation));
                     continue;
                 }
             }
-            if let Some(Err(problem)) = bound.map(|b| self.operand_problem(i, operand, b)) {
-                problems.add(Violation::Operand(i, problem));
+            if let Some(Err(violation)) = bound.map(|b| self.check_operand(i, operand, b)) {
+                violations.add(Violation::Operand(i, violation));
             }
         }
         // Rules cannot be evaluated on operands that are not bound.
         if !shape_mismatch {
-            self.rules(&mut problems);
+            self.rules(&mut violations);
         }
         for table in self.form.tables() {
             if self.row(table).is_none() {
-                problems.add(Violation::Table(table));
+                violations.add(Violation::Table(table));
             }
         }
-        problems
+        violations
     }
 
-    fn rules(&self, problems: &mut Violations) {
+    fn rules(&self, violations: &mut Violations) {
         for rule in self.form.rules() {
             let kept = match rule.kind {
                 RuleKind::Require(when, then) => !when.holds(self) || then.holds(self),
@@ -108,7 +107,7 @@ impl<'a> FormChecker<'a, '_> {
                 _ => true,
             };
             if !kept {
-                problems.add(Violation::Rule(rule));
+                violations.add(Violation::Rule(rule));
             }
         }
     }
@@ -195,7 +194,7 @@ impl<'a> FormChecker<'a, '_> {
         }
     }
 
-    fn operand_problem(
+    fn check_operand(
         &self,
         index: usize,
         operand: &Operand,
@@ -206,16 +205,13 @@ impl<'a> FormChecker<'a, '_> {
         if bound.operand.unified && !(operand.marks.contains(Marks::UNIFIED) && register) {
             return Err(OperandViolation::Unified);
         }
-        let constant = matches!(
-            written.shape,
-            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-        );
+        let constant = written.shape.constant_kind();
         // The second part of an address must not be a bare constant, and the third must be a vector.
         if let (Nesting::Bracket(1..), OperandShape::Bracket(parts)) =
             (operand.nesting, bound.operand.shape)
         {
             let third = parts.len() == 3 && self.binding.part(index) == 2;
-            if constant
+            if constant.is_some()
                 || third
                     && !matches!(
                         written.shape,
@@ -233,7 +229,7 @@ impl<'a> FormChecker<'a, '_> {
             calls: self.form.operands().iter().any(|o| o.role == Role::Func),
         };
         let Some(wanted) = self.wanted_length(index, operand) else {
-            if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.parts(written) {
+            if operand.marks.contains(Marks::ALLOW_SPLIT_VECTOR) && element.is_split(written) {
                 return Ok(());
             }
             if written.shape == OperandShape::Discard
@@ -243,11 +239,11 @@ impl<'a> FormChecker<'a, '_> {
             }
             return element.check(written);
         };
-        self.vector_problem(&element, written, wanted)
+        self.check_vector(&element, written, wanted)
     }
 
-    /// What is wrong with an operand that must be a vector, or a scalar in place of one.
-    fn vector_problem(
+    /// Checks an operand that must be a vector, or a scalar instead of one.
+    fn check_vector(
         &self,
         element: &Element<'_>,
         written: &ActualOperand<'a>,
@@ -264,7 +260,7 @@ impl<'a> FormChecker<'a, '_> {
         let with_shape = |shape| ActualOperand { shape, ..*written };
         match written.shape {
             OperandShape::Vector(elements) if fits(elements.len()) => {
-                self.elements_problem(element, elements)
+                element.check_elements(elements)
             }
             OperandShape::RegisterVector(ty, count) if fits(count.into()) => {
                 if element.takes_element(ty) {
@@ -279,125 +275,20 @@ impl<'a> FormChecker<'a, '_> {
                 Err(OperandViolation::Length(length))
             }
             OperandShape::Discard if length > 1 => Err(OperandViolation::Shape),
-            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                if operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
-                    && takes_constants(operand)
-                    && longer =>
-            {
-                element.bare_constant(written)
-            }
-            _ if scalar_too || longer && length == 1 => element.check_scalar(written),
-            _ => Err(OperandViolation::Length(length)),
-        }
-    }
-
-    /// What is wrong with the elements of a vector of legal length.
-    fn elements_problem(
-        &self,
-        element: &Element<'_>,
-        elements: &[ActualOperand<'a>],
-    ) -> Result<(), OperandViolation> {
-        let discarded = elements.iter().filter(|e| e.shape == OperandShape::Discard);
-        let discarded = discarded.count();
-        if discarded > 0 && discarded == elements.len() {
-            return Err(OperandViolation::Discard);
-        }
-        // The index of the layer of a texture array has a type of its own.
-        match elements {
-            [first, rest @ ..]
-                if element.operand.marks.contains(Marks::LEADING_INT)
-                    && first.is(OperandTest::Integer) =>
-            {
-                same_element_kind(elements).or_else(|_| same_element_kind(rest))?;
-            }
-            _ => same_element_kind(elements)?,
-        }
-        self.elements(element.operand, element, elements)
-    }
-
-    /// What is wrong with single elements of a vector.
-    fn elements(
-        &self,
-        operand: &Operand,
-        element: &Element<'_>,
-        elements: &[ActualOperand<'a>],
-    ) -> Result<(), OperandViolation> {
-        let reads = takes_constants(operand);
-        let any = |which: &dyn Fn(ScalarType) -> bool| {
-            elements
-                .iter()
-                .any(|e| matches!(e.shape, OperandShape::Register(ty) if which(ty)))
-        };
-        let bits = any(&|ty| ty.kind() == TypeKind::Bits);
-        let fits = |width: u16| {
-            any(&|ty| ty.bits() == width)
-                || !any(&|_| true) && element.expected.bits() == Some(width)
-        };
-        let exact = operand.marks.contains(Marks::EXACT_ELEMENT_TYPE) || element.expected.is_half();
-        let alone = exact && !any(&|_| true);
-        let plain = operand.marks.contains(Marks::NO_HANDLE_OR_PRED);
-        elements
-            .iter()
-            .enumerate()
-            .try_for_each(|(index, e)| match e.shape {
-                _ if e.offset => Err(OperandViolation::Shape),
-                // ptxas copies each element to or from a register.
-                OperandShape::Register(_) if plain && e.lanes.is_some() => {
-                    Err(OperandViolation::Lanes)
-                }
-                OperandShape::Register(ScalarType::Pred) if plain => Err(OperandViolation::Type),
-                OperandShape::Special(_) if plain => Err(OperandViolation::Kind),
-                // A selection is accepted, without effect, on 32-bit registers only.
-                OperandShape::Register(ty) if e.lanes.is_some() && ty.bits() != 32 => {
-                    Err(OperandViolation::Lanes)
-                }
-                // A packed type of four elements is not legal in a vector.
-                OperandShape::Register(ty) if ty.lanes() == 4 => Err(OperandViolation::Type),
-                // The first element determines the type of a vector, and no constant has a type that registers cannot have.
-                OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                    if index == 0
-                        && !operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
-                        && element.expected.is_half()
-                        && !(element.expected.is_declared()
-                            && matches!(e.shape, OperandShape::Integer(_))) =>
+            OperandShape::Discard if scalar_too || longer => Err(OperandViolation::Discard),
+            shape => match shape.constant_kind() {
+                Some(kind)
+                    if operand.marks.contains(Marks::EXACT_ELEMENT_TYPE)
+                        && takes_constants(operand)
+                        && longer =>
                 {
-                    Err(OperandViolation::Constant)
+                    element.bare_constant(kind)
                 }
-                OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                    if reads && alone =>
-                {
-                    element.bare_constant(e)
-                }
-                // A constant among registers has their type.
-                OperandShape::Integer(_) if reads && (bits || any(&ScalarType::is_integer)) => {
-                    Ok(())
-                }
-                OperandShape::F64(_) | OperandShape::F32Bits(_)
-                    if reads && (bits || any(&ScalarType::is_float)) =>
-                {
-                    Ok(())
-                }
-                OperandShape::Special(register) if operand.role == Role::Sreg => {
-                    if element
-                        .expected
-                        .takes_register(register.scalar_type(), false)
-                    {
-                        Ok(())
-                    } else {
-                        Err(OperandViolation::Type)
-                    }
-                }
-                // Elsewhere a special register is compatible with any type of its width, also as a result.
-                OperandShape::Special(register) if fits(register.scalar_type().bits()) => Ok(()),
-                // So is a predicate among `.b32` registers; elements beside bits types count as bits.
-                OperandShape::Register(ScalarType::Pred) if any(&|ty| ty == ScalarType::B32) => {
-                    Ok(())
-                }
-                OperandShape::Register(ty) if bits && element.takes_element(as_bits(ty)) => Ok(()),
-                OperandShape::Register(ty) if element.takes_element(ty) => Ok(()),
-                OperandShape::Function | OperandShape::Kernel => Err(OperandViolation::Kind),
-                _ => element.check(e),
-            })
+                // A scalar instead of a vector of one element.
+                _ if scalar_too || longer && length == 1 => element.check(written),
+                _ => Err(OperandViolation::Length(length)),
+            },
+        }
     }
 
     /// The legal state spaces of an address: the one in a slot, or a list.

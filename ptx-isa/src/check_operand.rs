@@ -1,10 +1,9 @@
 //! Checks of one operand or one element of a vector: signs, kinds, types, constants, state spaces.
 
-use crate::element_kind::same_element_kind;
-use crate::type_compat::Expected;
+use crate::type_compat::{Expected, RegisterWidth};
 use crate::{
-    ActualOperand, Marks, Modifier, Operand, OperandShape, OperandViolation, Role, ScalarType,
-    Selector, StateSpace, TableKind, TypeExpr, TypeKind,
+    ActualOperand, ConstantKind, Marks, Modifier, Operand, OperandShape, OperandViolation, Role,
+    ScalarType, Selector, StateSpace, TableKind, TypeExpr, TypeKind,
 };
 
 /// The state spaces that are legal for an address.
@@ -52,86 +51,37 @@ pub(crate) struct Element<'o> {
 }
 
 impl Element<'_> {
-    fn has(&self, mark: Marks) -> bool {
+    pub(crate) fn has(&self, mark: Marks) -> bool {
         self.operand.marks.contains(mark)
-    }
-
-    /// Whether the operand is a vector whose elements together have the width of the type.
-    pub(crate) fn parts(&self, written: &ActualOperand<'_>) -> bool {
-        let Some(bits) = self.expected.bits() else {
-            return false;
-        };
-        match written.shape {
-            OperandShape::Vector(elements) => {
-                let each = bits / (elements.len().max(1) as u16);
-                let sinks = elements
-                    .iter()
-                    .filter(|e| e.shape == OperandShape::Discard)
-                    .count();
-                let whole = matches!(elements.len(), 1 | 2 | 4) && each >= 8;
-                let registers = elements
-                    .iter()
-                    .any(|e| matches!(e.shape, OperandShape::Register(_)));
-                whole
-                    && sinks < elements.len()
-                    && same_element_kind(elements).is_ok()
-                    && elements.iter().all(|e| match e.shape {
-                        _ if e.offset => false,
-                        OperandShape::Register(ty) => {
-                            Expected::Width(each).takes_register(ty, false)
-                        }
-                        OperandShape::Discard => self.has(Marks::DISCARD),
-                        OperandShape::Special(r) => {
-                            self.operand.role == Role::Use && r.scalar_type().bits() == each
-                        }
-                        OperandShape::Integer(_) => self.operand.role == Role::Use,
-                        OperandShape::F64(_) | OperandShape::F32Bits(_) => {
-                            registers && self.operand.role == Role::Use
-                        }
-                        _ => false,
-                    })
-            }
-            OperandShape::RegisterVector(ty, n) => ty.bits() * u16::from(n) == bits,
-            _ => false,
-        }
     }
 
     /// Whether a register is legal as an element of a vector.
     pub(crate) fn takes_element(&self, ty: ScalarType) -> bool {
         let value = matches!(self.operand.role, Role::Def | Role::Use | Role::ReadWrite);
-        let widen = self.has(Marks::WIDEN);
         value
             && if self.has(Marks::EXACT_ELEMENT_TYPE) {
                 // A packed pair is compatible with integers elsewhere, but not with exact element types.
                 let halves = ty.kind() == TypeKind::Packed && self.expected.is_integer();
-                self.expected.takes_register(ty, widen) && !halves
+                self.expected.takes_register(ty, self.width()) && !halves
             } else {
-                self.expected.takes_element(ty, widen)
+                self.expected.takes_element(ty, self.width())
             }
     }
 
-    /// Checks a constant in a vector without registers.
-    pub(crate) fn bare_constant(
-        &self,
-        constant: &ActualOperand<'_>,
-    ) -> Result<(), OperandViolation> {
-        let integer = matches!(constant.shape, OperandShape::Integer(_));
-        if self
-            .expected
-            .accepts_bare_constant(integer, matches!(constant.shape, OperandShape::F32Bits(_)))
-        {
-            Ok(())
-        } else {
-            Err(OperandViolation::Constant)
+    /// The legal widths of registers.
+    fn width(&self) -> RegisterWidth {
+        match self.has(Marks::WIDEN) {
+            true => RegisterWidth::OrWider,
+            false => RegisterWidth::Exact,
         }
     }
 
-    /// Checks a scalar in place of a vector of one element; `_` is not legal.
-    pub(crate) fn check_scalar(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
-        if written.shape == OperandShape::Discard {
-            return Err(OperandViolation::Discard);
-        }
-        self.check(written)
+    /// Checks a constant in a vector without registers.
+    pub(crate) fn bare_constant(&self, constant: ConstantKind) -> Result<(), OperandViolation> {
+        legal_if(
+            self.expected.accepts_bare_constant(constant),
+            OperandViolation::Constant,
+        )
     }
 
     pub(crate) fn check(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
@@ -146,11 +96,9 @@ impl Element<'_> {
         }
         match self.operand.role {
             Role::Def | Role::Use | Role::ReadWrite => self.value(written),
-            Role::Imm => match written.shape {
-                OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) => {
-                    self.constant(written)
-                }
-                _ => Err(OperandViolation::NeedsConstant),
+            Role::Imm => match written.shape.constant_kind() {
+                Some(kind) => self.constant(written, kind),
+                None => Err(OperandViolation::NeedsConstant),
             },
             Role::Addr => self.address(written),
             Role::Label => kind(matches!(written.shape, OperandShape::Label)),
@@ -204,48 +152,36 @@ impl Element<'_> {
         };
         let ty = register.scalar_type();
         let fewer = |t: ScalarType| !t.is_float() && (16..ty.bits()).contains(&t.bits());
-        let fits = self.expected.takes_register(ty, false)
+        let fits = self.expected.takes_register(ty, RegisterWidth::Exact)
             || (register.is_short() || self.has(Marks::WIDEN))
                 && matches!(self.expected, Expected::Type(t) if fewer(t));
-        if fits {
-            Ok(())
-        } else {
-            Err(OperandViolation::Type)
-        }
+        legal_if(fits, OperandViolation::Type)
     }
 
-    fn constant(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
-        let (sort, value) = match written.shape {
-            OperandShape::Integer(value) => (self.expected.takes_integer(), Some(value)),
-            // An immediate without a type is an integer.
-            _ if self.operand.role == Role::Imm && self.expected == Expected::Any => (false, None),
-            shape => (
-                self.expected
-                    .takes_float(matches!(shape, OperandShape::F32Bits(_))),
-                None,
-            ),
+    fn constant(
+        &self,
+        written: &ActualOperand<'_>,
+        kind: ConstantKind,
+    ) -> Result<(), OperandViolation> {
+        // An immediate without a type is an integer.
+        let untyped = self.operand.role == Role::Imm && self.expected == Expected::Any;
+        let fits = match kind {
+            ConstantKind::Integer => self.expected.takes_constant(kind),
+            _ => !untyped && self.expected.takes_constant(kind),
         };
-        if let OperandShape::F64(value) | OperandShape::F32Bits(value) = written.shape
-            && self.has(Marks::UNIT_INTERVAL)
-            && !(value > 0.0 && value <= 1.0)
-        {
-            return Err(OperandViolation::Constant);
-        }
-        let in_range = match (self.operand.range, value) {
-            (Some(range), Some(value)) => range.contains(value),
-            (Some(_), None) => false,
+        let in_range = match (self.operand.range, written.shape) {
+            (Some(range), OperandShape::Integer(value)) => range.contains(value),
+            (Some(_), _) => false,
+            (None, OperandShape::F64(value) | OperandShape::F32Bits(value)) => {
+                !self.has(Marks::UNIT_INTERVAL) || value > 0.0 && value <= 1.0
+            }
             (None, _) => true,
         };
-        if sort && in_range {
-            Ok(())
-        } else {
-            Err(OperandViolation::Constant)
-        }
+        legal_if(fits && in_range, OperandViolation::Constant)
     }
 
     fn value(&self, written: &ActualOperand<'_>) -> Result<(), OperandViolation> {
         let sink = self.has(Marks::DISCARD) || self.has(Marks::DISCARD_ONLY);
-        let reads = takes_constants(self.operand);
         match written.shape {
             // `r+4` is a value, but not a destination.
             _ if written.offset && self.operand.role != Role::Use => {
@@ -263,27 +199,21 @@ impl Element<'_> {
             {
                 Err(OperandViolation::Constant)
             }
-            OperandShape::Register(ty)
-                if self.expected.takes_register(ty, self.has(Marks::WIDEN)) =>
-            {
-                Ok(())
-            }
+            OperandShape::Register(ty) if self.expected.takes_register(ty, self.width()) => Ok(()),
             OperandShape::Register(ScalarType::Pred) if self.has(Marks::ALLOW_PRED) => Ok(()),
             OperandShape::Register(_) => Err(OperandViolation::Type),
-            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) if reads => {
-                self.constant(written)
-            }
             // ptxas accepts the address of a function as a value, but not as an operand of fixed integer type.
             OperandShape::Function | OperandShape::Kernel if self.takes_function() => Ok(()),
-            OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_) => {
-                Err(OperandViolation::NeedsRegister)
-            }
             OperandShape::Bracket(_)
             | OperandShape::Vector(_)
             | OperandShape::List(_)
             | OperandShape::Pair(_) => Err(OperandViolation::Shape),
             OperandShape::RegisterVector(..) => Err(OperandViolation::Length(1)),
-            _ => Err(OperandViolation::Kind),
+            shape => match shape.constant_kind() {
+                Some(kind) if takes_constants(self.operand) => self.constant(written, kind),
+                Some(_) => Err(OperandViolation::NeedsRegister),
+                None => Err(OperandViolation::Kind),
+            },
         }
     }
 
@@ -326,11 +256,8 @@ impl Element<'_> {
             // No offset can be added to a handle.
             _ if opaque.is_some() && written.offset => Err(OperandViolation::Kind),
             OperandShape::Register(ty) if tmem && self.has(Marks::ALLOW_PRED) => {
-                if ty.bits() == 32 && ty.kind() != TypeKind::Float {
-                    Ok(())
-                } else {
-                    Err(OperandViolation::Type)
-                }
+                let fits = ty.bits() == 32 && ty.kind() != TypeKind::Float;
+                legal_if(fits, OperandViolation::Type)
             }
             OperandShape::Register(ty) if tmem && ty != ScalarType::B32 => {
                 Err(OperandViolation::Type)
@@ -346,20 +273,12 @@ impl Element<'_> {
                 } else {
                     &[8, 16, 32, 64]
                 };
-                if is_address(ty, widths) {
-                    Ok(())
-                } else {
-                    Err(OperandViolation::Type)
-                }
+                legal_if(is_address(ty, widths), OperandViolation::Type)
             }
             // A special register is accepted as a symbol unless it is a vector or the state space must be known.
             OperandShape::Special(register) if opaque.is_none() && !register.is_vector() => {
                 let known = matches!(self.spaces, SpaceRule::OneOf(_));
-                if register.scalar_type() == ScalarType::Pred || known {
-                    Err(OperandViolation::Kind)
-                } else {
-                    Ok(())
-                }
+                kind(register.scalar_type() != ScalarType::Pred && !known)
             }
             OperandShape::Variable(space, ty) => {
                 if self.has(Marks::TMEM) {
@@ -377,11 +296,7 @@ impl Element<'_> {
                 }
             }
             OperandShape::Integer(_) if opaque.is_none() => {
-                if self.spaces.takes_number() {
-                    Ok(())
-                } else {
-                    Err(OperandViolation::Space)
-                }
+                legal_if(self.spaces.takes_number(), OperandViolation::Space)
             }
             _ => Err(OperandViolation::Kind),
         }
@@ -404,12 +319,12 @@ pub(crate) fn takes_constants(operand: &Operand) -> bool {
     operand.role == Role::Use && !operand.marks.contains(Marks::REG)
 }
 
-fn kind(right: bool) -> Result<(), OperandViolation> {
-    if right {
-        Ok(())
-    } else {
-        Err(OperandViolation::Kind)
-    }
+pub(crate) fn legal_if(legal: bool, violation: OperandViolation) -> Result<(), OperandViolation> {
+    if legal { Ok(()) } else { Err(violation) }
+}
+
+fn kind(legal: bool) -> Result<(), OperandViolation> {
+    legal_if(legal, OperandViolation::Kind)
 }
 
 /// Whether a register of the type can hold an address of one of these widths.

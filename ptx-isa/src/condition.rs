@@ -53,7 +53,7 @@ pub enum OperandTest {
 }
 
 /// A condition on one form of an instruction.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Cond {
     /// True.

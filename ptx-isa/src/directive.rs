@@ -55,7 +55,7 @@ impl Directive {
         &generated::directive::FACTS[self as usize]
     }
 
-    /// The section of the manual.
+    /// The section of the PTX ISA manual.
     #[inline]
     #[must_use]
     pub const fn section(self) -> &'static str {

@@ -3,7 +3,7 @@
 use crate::{Access, Cond, Modifier};
 
 /// A fixed modifier, or one in a slot.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ModifierSource {
     /// This modifier.
@@ -93,7 +93,7 @@ pub enum AsyncPhase {
 }
 
 /// The kinds of effects.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum EffectKind {
     /// Memory accesses have this order.
@@ -130,11 +130,13 @@ pub enum EffectKind {
     SideEffect,
 }
 
-/// An effect with its condition.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Effect {
-    /// The condition.
-    pub when: Cond,
-    /// The effect.
-    pub kind: EffectKind,
+record! {
+    /// An effect with its condition.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Effect {
+        /// The condition.
+        when: Cond,
+        /// The effect.
+        kind: EffectKind,
+    }
 }

@@ -14,7 +14,7 @@ impl ModifierSet {
         self.0.contains(&modifier)
     }
 
-    /// The modifiers in the manual's order.
+    /// The modifiers in the PTX ISA manual's order.
     #[inline]
     #[must_use]
     pub const fn as_slice(self) -> &'static [Modifier] {
@@ -28,47 +28,24 @@ impl core::fmt::Debug for ModifierSet {
     }
 }
 
-/// A slot of a form: a position for one modifier.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Slot {
-    pub(crate) name: &'static str,
-    pub(crate) optional: bool,
-    pub(crate) words: ModifierSet,
-    pub(crate) sequences: &'static [&'static [Modifier]],
-    pub(crate) default: Option<Modifier>,
+record! {
+    /// A slot of a form: a position for one modifier.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Slot {
+        /// The placeholder in the PTX ISA manual, or the fixed modifier.
+        name: &'static str,
+        /// Whether it may be empty.
+        is_optional: bool,
+        /// The alternatives of one modifier.
+        words: ModifierSet,
+        /// The alternatives of several modifiers.
+        sequences: &'static [&'static [Modifier]],
+        /// The modifier that an empty slot means.
+        default: Option<Modifier>,
+    }
 }
 
 impl Slot {
-    /// The placeholder in the manual, or the fixed modifier.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// Whether it may be empty.
-    #[must_use]
-    pub const fn is_optional(&self) -> bool {
-        self.optional
-    }
-
-    /// The alternatives of one modifier.
-    #[must_use]
-    pub const fn words(&self) -> ModifierSet {
-        self.words
-    }
-
-    /// The alternatives of several modifiers.
-    #[must_use]
-    pub const fn sequences(&self) -> &'static [&'static [Modifier]] {
-        self.sequences
-    }
-
-    /// The modifier that an empty slot means.
-    #[must_use]
-    pub const fn default(&self) -> Option<Modifier> {
-        self.default
-    }
-
     /// The class of its modifiers.
     #[must_use]
     pub fn class(&self) -> Option<ModifierClass> {
@@ -122,7 +99,7 @@ impl Since {
 }
 
 /// The kinds of rules.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum RuleKind {
     /// If the first condition holds, the second must hold.
@@ -152,17 +129,19 @@ pub enum Enforcement {
     Warning,
 }
 
-/// A rule of a form.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Rule {
-    /// The kind of the rule.
-    pub kind: RuleKind,
-    /// Whether ptxas implements it although the manual does not document it.
-    pub ptxas: bool,
+record! {
+    /// A rule of a form.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Rule {
+        /// The kind of the rule.
+        kind: RuleKind,
+        /// Whether ptxas implements it although the PTX ISA manual does not document it.
+        is_undocumented: bool,
+    }
 }
 
 /// One cell of a table of legal combinations.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Cell {
     /// Any modifier, or none.
@@ -175,30 +154,34 @@ pub enum Cell {
     Same(u8),
 }
 
-/// One row of a table of legal combinations.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Row {
-    /// One cell per column.
-    pub cells: &'static [Cell],
-    /// The length of each operand of the table: one number, or one per type in its column.
-    pub lengths: &'static [&'static [u16]],
-    /// The row requires one of these, unless there are none.
-    pub since: &'static [Since],
+record! {
+    /// One row of a table of legal combinations.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Row {
+        /// One cell per column.
+        cells: &'static [Cell],
+        /// The length of each operand of the table: one number, or one per type in its column.
+        lengths: &'static [&'static [u16]],
+        /// The row requires one of these, unless the list is empty.
+        since: &'static [Since],
+    }
 }
 
-/// A table of legal combinations: one row must match.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Table {
-    /// The slots of the columns.
-    pub columns: &'static [u8],
-    /// The operands whose lengths the rows give.
-    pub operands: &'static [u8],
-    /// The rows.
-    pub rows: &'static [Row],
+record! {
+    /// A table of legal combinations: one row must match.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Table {
+        /// The slots of the columns.
+        columns: &'static [u8],
+        /// The operands whose lengths the rows give.
+        operands: &'static [u8],
+        /// The rows.
+        rows: &'static [Row],
+    }
 }
 
 /// A set of modifiers with a fast test.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct ModifierBits([u64; Modifier::COUNT.div_ceil(64)]);
 
 impl ModifierBits {
@@ -221,44 +204,40 @@ impl ModifierBits {
     }
 }
 
-/// A form of an instruction.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Form {
-    pub(crate) section: &'static str,
-    pub(crate) syntax: &'static str,
-    pub(crate) ptxas: bool,
-    pub(crate) slots: &'static [&'static Slot],
-    pub(crate) accepted: ModifierBits,
-    pub(crate) ignored: ModifierSet,
-    pub(crate) not_ignored: ModifierSet,
-    pub(crate) since: &'static [Since],
-    pub(crate) operands: &'static [Operand],
-    pub(crate) rules: &'static [Rule],
-    pub(crate) tables: &'static [Table],
-    pub(crate) effects: &'static [crate::Effect],
-    pub(crate) notes: &'static [&'static str],
-    pub(crate) differences: &'static [&'static str],
+record! {
+    /// A form of an instruction.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Form {
+        /// The section of the PTX ISA manual.
+        section: &'static str,
+        /// The modifiers and operands in the PTX ISA manual's syntax, without the instruction's name.
+        syntax: &'static str,
+        /// Whether ptxas implements the form although the PTX ISA manual does not document it.
+        is_undocumented: bool,
+        /// What the form requires with any modifiers and operands: one of these, unless the list is empty.
+        since: &'static [Since],
+        /// Its operands.
+        operands: &'static [Operand],
+        /// The rules besides those of slots and operands.
+        rules: &'static [Rule],
+        /// Tables of legal combinations.
+        tables: &'static [Table],
+        /// The effects besides reading and writing operands.
+        effects: &'static [crate::Effect],
+        /// Additional information.
+        notes: &'static [&'static str],
+        /// Deliberate differences between the form, the PTX ISA manual and ptxas.
+        differences: &'static [&'static str],
+    }
+    private {
+        slots: &'static [&'static Slot],
+        accepted: ModifierBits,
+        ignored: ModifierSet,
+        not_ignored: ModifierSet,
+    }
 }
 
 impl Form {
-    /// The section of the manual.
-    #[must_use]
-    pub const fn section(&self) -> &'static str {
-        self.section
-    }
-
-    /// The modifiers and operands in the manual's syntax, without the instruction's name.
-    #[must_use]
-    pub const fn syntax(&self) -> &'static str {
-        self.syntax
-    }
-
-    /// Whether ptxas implements the form although the manual does not document it.
-    #[must_use]
-    pub const fn is_undocumented(&self) -> bool {
-        self.ptxas
-    }
-
     /// The number of slots.
     #[must_use]
     pub const fn slot_count(&self) -> usize {
@@ -271,7 +250,7 @@ impl Form {
         self.slots.get(index).copied()
     }
 
-    /// Its slots in the manual's order.
+    /// Its slots in the PTX ISA manual's order.
     #[must_use]
     pub fn slots(&self) -> impl ExactSizeIterator<Item = &'static Slot> + Clone + use<> {
         self.slots.iter().copied()
@@ -310,53 +289,11 @@ impl Form {
         !self.accepts(modifier) && (ignored || self.ignored.contains(modifier))
     }
 
-    /// What the form requires with any modifiers and operands: one of these, unless there are none.
-    #[must_use]
-    pub const fn since(&self) -> &'static [Since] {
-        self.since
-    }
-
-    /// Its operands.
-    #[must_use]
-    pub const fn operands(&self) -> &'static [Operand] {
-        self.operands
-    }
-
-    /// The rules besides those of slots and operands.
-    #[must_use]
-    pub const fn rules(&self) -> &'static [Rule] {
-        self.rules
-    }
-
-    /// Tables of legal combinations.
-    #[must_use]
-    pub const fn tables(&self) -> &'static [Table] {
-        self.tables
-    }
-
     /// Whether legality depends on the values of constants.
     #[must_use]
     pub fn depends_on_immediates(&self) -> bool {
         let limits = |r: &Rule| matches!(r.kind, RuleKind::Ordered(..));
         let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
         self.operands.iter().any(ranges) || self.rules.iter().any(limits)
-    }
-
-    /// The effects besides reading and writing operands.
-    #[must_use]
-    pub const fn effects(&self) -> &'static [crate::Effect] {
-        self.effects
-    }
-
-    /// Additional information.
-    #[must_use]
-    pub const fn notes(&self) -> &'static [&'static str] {
-        self.notes
-    }
-
-    /// Deliberate differences between the form, the manual and ptxas.
-    #[must_use]
-    pub const fn differences(&self) -> &'static [&'static str] {
-        self.differences
     }
 }

@@ -3,54 +3,31 @@
 use crate::generated::instructions;
 use crate::{Form, Modifier, Nesting, Opcode, Since};
 
-/// A named instruction. Its name is an opcode and the modifiers with a fixed position: `cp.async.bulk.tensor`.
-#[derive(Copy, Clone, Debug)]
-pub struct Instruction {
-    pub(crate) name: &'static str,
-    pub(crate) opcode: Opcode,
-    pub(crate) words: &'static [Modifier],
-    pub(crate) since: &'static [Since],
-    pub(crate) forms: &'static [&'static Form],
+record! {
+    /// A named instruction. Its name is an opcode and the modifiers with a fixed position: `cp.async.bulk.tensor`.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Instruction {
+        /// The whole name.
+        name: &'static str,
+        /// The opcode.
+        opcode: Opcode,
+        /// The fixed modifiers after the opcode.
+        words: &'static [Modifier],
+        /// What the name requires besides the requirements of its forms: one of these, unless the list is empty.
+        since: &'static [Since],
+        /// Its forms.
+        forms: &'static [&'static Form],
+    }
 }
 
 impl Instruction {
     /// All instructions, by opcode and then by name.
     pub const ALL: &'static [Self] = &instructions::INSTRUCTIONS;
 
-    /// The whole name.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
-    }
-
-    /// The opcode.
-    #[must_use]
-    pub const fn opcode(&self) -> Opcode {
-        self.opcode
-    }
-
-    /// The fixed modifiers after the opcode.
-    #[must_use]
-    pub const fn words(&self) -> &'static [Modifier] {
-        self.words
-    }
-
-    /// The first section of the manual that describes it.
+    /// The first section of the PTX ISA manual that describes it.
     #[must_use]
     pub fn section(&self) -> &'static str {
         self.forms.first().map_or("", |f| f.section())
-    }
-
-    /// What the name requires besides the requirements of its forms: one of these, unless there are none.
-    #[must_use]
-    pub const fn since(&self) -> &'static [Since] {
-        self.since
-    }
-
-    /// Its forms.
-    #[must_use]
-    pub const fn forms(&self) -> &'static [&'static Form] {
-        self.forms
     }
 }
 

@@ -35,34 +35,61 @@ impl Requirement {
     }
 }
 
-/// A deprecated form or modifier that is still accepted.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Deprecation {
-    /// The deprecated modifiers; `None` if the whole instruction is deprecated.
-    pub words: Option<ModifierSet>,
-    /// The version that deprecated it.
-    pub since: PtxVersion,
-    /// The replacement.
-    pub instead: &'static str,
+record! {
+    /// A deprecated form or modifier that is still accepted.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Deprecation {
+        /// The deprecated modifiers; `None` if the whole instruction is deprecated.
+        words: Option<ModifierSet>,
+        /// The version that deprecated it.
+        since: PtxVersion,
+        /// The replacement.
+        instead: &'static str,
+    }
 }
 
 /// A form that takes the modifiers of an instruction, with everything that the instruction violates.
 #[derive(Clone, Debug)]
 pub struct FormMatch<'a> {
-    /// The named instruction.
-    pub instruction: &'static Instruction,
-    /// The form.
-    pub form: &'static Form,
-    /// The modifiers in its slots, counted from the end of the instruction's name.
-    pub assignment: SlotAssignment,
-    /// The actual operands.
-    pub operands: Binding<'a>,
-    /// All violations; those of version and target only after [`add_floors`](Self::add_floors).
-    pub problems: Violations,
+    instruction: &'static Instruction,
+    form: &'static Form,
+    assignment: SlotAssignment,
+    operands: Binding<'a>,
+    violations: Violations,
     in_entry: bool,
 }
 
 impl<'a> FormMatch<'a> {
+    /// The named instruction.
+    #[must_use]
+    pub const fn instruction(&self) -> &'static Instruction {
+        self.instruction
+    }
+
+    /// The form.
+    #[must_use]
+    pub const fn form(&self) -> &'static Form {
+        self.form
+    }
+
+    /// The modifiers in its slots, counted from the end of the instruction's name.
+    #[must_use]
+    pub const fn assignment(&self) -> &SlotAssignment {
+        &self.assignment
+    }
+
+    /// The actual operands.
+    #[must_use]
+    pub const fn operands(&self) -> &Binding<'a> {
+        &self.operands
+    }
+
+    /// All violations; those of version and target only after [`add_floors`](Self::add_floors).
+    #[must_use]
+    pub const fn violations(&self) -> &Violations {
+        &self.violations
+    }
+
     /// The type that an operand of the form must have; `None` if any type is legal.
     #[must_use]
     pub fn expected(&self, operand: usize) -> Option<Expected> {
@@ -71,8 +98,7 @@ impl<'a> FormMatch<'a> {
         (expected != Expected::Any).then_some(expected)
     }
 
-    /// The written modifiers without effect, counted like those of the request: doubled ones, and those that the
-    /// assembler does not look at.
+    /// The indices in the query of modifiers without effect: repeated ones, and those that ptxas ignores.
     pub fn redundant(&self) -> impl Iterator<Item = usize> {
         let fixed = self.instruction.words().len();
         let rest = 0..self.assignment.len();
@@ -91,7 +117,7 @@ impl<'a> FormMatch<'a> {
                 return None;
             };
             let met = floors.iter().find(|f| f.is_met(version, target))?;
-            when.holds(&self.judge()).then_some(Deprecation {
+            when.holds(&self.checker()).then_some(Deprecation {
                 words: match when {
                     Cond::Holds(_, words) => Some(words),
                     Cond::Filled(slot) => self.form.slot(slot.into()).map(Slot::words),
@@ -109,7 +135,7 @@ impl<'a> FormMatch<'a> {
         let of = self.form.operands().get(operand)?;
         let bits = Expected::of(of.ty, &self.assignment, self.form).bits()?;
         let elements = self
-            .judge()
+            .checker()
             .wanted_length(operand, of)
             .map_or(1, |w| w.length);
         Some(u32::from(bits) * u32::from(elements))
@@ -130,14 +156,14 @@ impl<'a> FormMatch<'a> {
 
     /// The effects of the instruction besides reading and writing operands.
     pub fn effects(&self) -> impl Iterator<Item = crate::EffectKind> {
-        let judge = self.judge();
+        let checker = self.checker();
         let effects = self.form.effects().iter();
         effects
-            .filter(move |e| e.when.holds(&judge))
+            .filter(move |e| e.when.holds(&checker))
             .map(|e| e.kind)
     }
 
-    fn judge(&self) -> FormChecker<'a, '_> {
+    fn checker(&self) -> FormChecker<'a, '_> {
         FormChecker {
             form: self.form,
             assignment: &self.assignment,
@@ -147,8 +173,8 @@ impl<'a> FormMatch<'a> {
     }
 
     /// Calls `each` with every requirement of the instruction.
-    fn each_need(&self, mut each: impl FnMut(Requirement)) {
-        let judge = self.judge();
+    fn each_requirement(&self, mut each: impl FnMut(Requirement)) {
+        let checker = self.checker();
         for since in [self.instruction.since(), self.form.since()] {
             if !since.is_empty() {
                 each(Requirement::One(since));
@@ -156,10 +182,10 @@ impl<'a> FormMatch<'a> {
         }
         for rule in self.form.rules() {
             match rule.kind {
-                RuleKind::RequiresTarget(when, floors) if when.holds(&judge) => {
+                RuleKind::RequiresTarget(when, floors) if when.holds(&checker) => {
                     each(Requirement::One(floors))
                 }
-                RuleKind::RemovedIn(when, floors) if when.holds(&judge) => {
+                RuleKind::RemovedIn(when, floors) if when.holds(&checker) => {
                     each(Requirement::No(floors))
                 }
                 _ => {}
@@ -174,7 +200,7 @@ impl<'a> FormMatch<'a> {
             }
         }
         for table in self.form.tables() {
-            if let Some(row) = judge.row(table).filter(|r| !r.since.is_empty()) {
+            if let Some(row) = checker.row(table).filter(|r| !r.since.is_empty()) {
                 each(Requirement::One(row.since));
             }
         }
@@ -184,33 +210,45 @@ impl<'a> FormMatch<'a> {
     #[must_use]
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         let mut targets = TargetSet::ALL;
-        self.each_need(|need| targets = targets.and(need.targets(version)));
+        self.each_requirement(|requirement| targets = targets.and(requirement.targets(version)));
         targets
     }
 
     /// Adds the requirements that a version and a target do not satisfy to the violations.
     pub fn add_floors(&mut self, version: PtxVersion, target: Target) {
-        let mut problems = self.problems;
-        self.each_need(|need| {
-            if !need.targets(version).contains(target) {
-                problems.add(match need {
+        let mut violations = self.violations;
+        self.each_requirement(|requirement| {
+            if !requirement.targets(version).contains(target) {
+                violations.add(match requirement {
                     Requirement::One(floors) => Violation::RequiresTarget(floors),
                     Requirement::No(floors) => Violation::RemovedIn(floors),
                     Requirement::Register(register) => Violation::Register(register),
                 });
             }
         });
-        self.problems = problems;
+        self.violations = violations;
     }
 }
 
 /// The nearest form where no form takes the modifiers of an instruction.
 #[derive(Copy, Clone, Debug)]
 pub struct NoForm {
+    form: Option<&'static Form>,
+    violations: Violations,
+}
+
+impl NoForm {
     /// The nearest form; `None` if there is no instruction of that name.
-    pub form: Option<&'static Form>,
-    /// What violates that form.
-    pub problems: Violations,
+    #[must_use]
+    pub const fn form(&self) -> Option<&'static Form> {
+        self.form
+    }
+
+    /// Why the modifiers do not fit that form.
+    #[must_use]
+    pub const fn violations(&self) -> &Violations {
+        &self.violations
+    }
 }
 
 impl core::fmt::Display for NoForm {
@@ -256,24 +294,24 @@ impl<'a> InstQuery<'a> {
             let assignment = form.match_lenient(rest)?;
             let mut best: Option<FormMatch<'a>> = None;
             for binding in bindings(form, operands) {
-                let judge = FormChecker {
+                let checker = FormChecker {
                     form,
                     assignment: &assignment,
                     binding: &binding,
                     in_entry,
                 };
-                let problems = judge.problems();
+                let violations = checker.violations();
                 let better = best
                     .as_ref()
-                    .is_none_or(|b| problems.count() < b.problems.count());
+                    .is_none_or(|b| violations.count() < b.violations.count());
                 if better {
-                    let done = problems.is_empty();
+                    let done = violations.is_empty();
                     best = Some(FormMatch {
                         instruction,
                         form,
                         assignment,
                         operands: binding,
-                        problems,
+                        violations,
                         in_entry,
                     });
                     if done {
@@ -282,15 +320,15 @@ impl<'a> InstQuery<'a> {
                 }
             }
             best.or_else(|| {
-                let mut problems = Violations::NONE;
+                let mut violations = Violations::NONE;
                 let (least, most) = operand_count(form);
-                problems.add(Violation::Count(least, most));
+                violations.add(Violation::Count(least, most));
                 Some(FormMatch {
                     instruction,
                     form,
                     assignment,
                     operands: Binding::EMPTY,
-                    problems,
+                    violations,
                     in_entry,
                 })
             })
@@ -326,16 +364,16 @@ impl<'a> InstQuery<'a> {
     ) -> Result<FormMatch<'a>, Box<NoForm>> {
         let mut best: Option<(Distance, FormMatch<'a>)> = None;
         for mut selection in self.candidates() {
-            let own = selection.problems.count();
+            let own = selection.violations.count();
             add_floors(&mut selection);
-            if selection.problems.is_empty() {
+            if selection.violations.is_empty() {
                 return Ok(selection);
             }
-            let first = selection.problems.as_slice().first();
+            let first = selection.violations.as_slice().first();
             let distance = Distance {
                 wrong_count: matches!(first, Some(Violation::Count(..))),
                 own,
-                unavailable: selection.problems.count() - own,
+                unavailable: selection.violations.count() - own,
             };
             if best.as_ref().is_none_or(|(d, _)| distance < *d) {
                 best = Some((distance, selection));
@@ -349,19 +387,19 @@ impl<'a> InstQuery<'a> {
     fn modifier_problems(&self) -> NoForm {
         let mut best = NoForm {
             form: None,
-            problems: Violations::NONE,
+            violations: Violations::NONE,
         };
         let Some((instruction, rest)) = self.named() else {
-            best.problems.add(Violation::Instruction);
+            best.violations.add(Violation::Instruction);
             return best;
         };
         let fixed = instruction.words().len();
         let mut nearest = usize::MAX;
         for &form in instruction.forms() {
-            let mut problems = Violations::NONE;
+            let mut violations = Violations::NONE;
             for (i, &m) in rest.iter().enumerate() {
                 if !form.accepts(m) && !form.ignores(m) {
-                    problems.add(Violation::Modifier(fixed + i));
+                    violations.add(Violation::Modifier(fixed + i));
                 }
             }
             for (i, slot) in form.slots().enumerate() {
@@ -369,21 +407,21 @@ impl<'a> InstQuery<'a> {
                     slot.words().contains(*m) || slot.sequences().iter().any(|s| s.contains(m))
                 };
                 if !slot.is_optional() && !rest.iter().any(fills) {
-                    problems.add(Violation::Slot(i));
+                    violations.add(Violation::Slot(i));
                 }
             }
-            if problems.is_empty() {
+            if violations.is_empty() {
                 // All modifiers are known and none is missing: one is duplicated or out of order.
-                problems.add(Violation::Modifier(fixed + rest.len().saturating_sub(1)));
+                violations.add(Violation::Modifier(fixed + rest.len().saturating_sub(1)));
             }
             // An additional or duplicate modifier counts less than a missing one.
-            let missing = problems.as_slice().iter();
+            let missing = violations.as_slice().iter();
             let missing = missing.filter(|p| matches!(p, Violation::Slot(_))).count();
-            let distance = problems.count() + missing;
+            let distance = violations.count() + missing;
             if best.form.is_none() || distance < nearest {
                 nearest = distance;
                 let form = Some(form);
-                best = NoForm { form, problems };
+                best = NoForm { form, violations };
             }
         }
         best
@@ -393,14 +431,14 @@ impl<'a> InstQuery<'a> {
     #[must_use]
     pub fn targets(&self, version: PtxVersion) -> TargetSet {
         self.candidates()
-            .filter(|s| s.problems.is_empty())
+            .filter(|s| s.violations.is_empty())
             .fold(TargetSet::NONE, |all, s| all.or(s.targets(version)))
     }
 
     /// The first version in which the instruction is legal on a target.
     #[must_use]
     pub fn first_version(&self, target: Target) -> Option<PtxVersion> {
-        let legal = self.candidates().filter(|s| s.problems.is_empty());
+        let legal = self.candidates().filter(|s| s.violations.is_empty());
         let firsts = legal.filter_map(|s| {
             let mut versions = PtxVersion::KNOWN.iter().copied();
             versions.find(|&v| target.min_version() <= v && s.targets(v).contains(target))

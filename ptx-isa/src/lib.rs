@@ -14,15 +14,12 @@
 //! // `add.rn.f32 %f1, %f2, 0f3F800000;`
 //! let register = ActualOperand::new(OperandShape::Register(ScalarType::F32));
 //! let one = ActualOperand::new(OperandShape::F32Bits(1.0));
-//! let query = InstQuery {
-//!     opcode: "add".parse::<Opcode>()?,
-//!     modifiers: &[".rn".parse::<Modifier>()?, Modifier::F32],
-//!     operands: &[register, register, one],
-//!     in_entry: true,
-//! };
+//! let modifiers = [".rn".parse::<Modifier>()?, Modifier::F32];
+//! let operands = [register, register, one];
+//! let query = InstQuery::new("add".parse::<Opcode>()?, &modifiers, &operands);
 //! let found = query.select(PtxVersion::CURRENT, Target::Sm90)?;
-//! assert!(found.problems.is_empty());
-//! assert_eq!(found.form.section(), "9.7.3.3");
+//! assert!(found.violations().is_empty());
+//! assert_eq!(found.form().section(), "9.7.3.3");
 //! assert!(query.targets(PtxVersion::CURRENT).contains(Target::Sm100));
 //! assert_eq!(query.first_version(Target::Sm90), Some(PtxVersion::new(7, 8)));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -39,14 +36,16 @@ extern crate std;
 
 #[macro_use]
 mod keyword_table;
+#[macro_use]
+mod record;
 
 mod check_form;
 mod check_operand;
+mod check_vector;
 mod condition;
 pub mod describe;
 mod directive;
 mod effect;
-mod element_kind;
 mod form;
 #[rustfmt::skip]
 mod generated;
@@ -90,10 +89,10 @@ pub use legality::{Deprecation, FormMatch, NoForm};
 pub use matching::{MAX_MODIFIERS, SlotAssignment, canonical_order, find_form};
 pub use operand::{Access, ImmRange, Length, Nesting, Operand, Role, Size, Spaces, TypeExpr};
 pub use operand_binding::{Binding, MAX_OPERANDS, operand_count};
-pub use query::{ActualOperand, InstQuery, OperandShape, TableKind};
+pub use query::{ActualOperand, ConstantKind, InstQuery, OperandShape, TableKind};
 pub use scalar::{RegisterClass, TypeKind};
 pub use selector::Selector;
 pub use target::{Arch, TargetSet};
-pub use type_compat::Expected;
+pub use type_compat::{Expected, RegisterWidth};
 pub use version::PtxVersion;
 pub use violation::{OperandViolation, Violation, Violations};

@@ -15,7 +15,7 @@ const MAX_STEPS: u32 = 512;
 const NONE: u8 = u8::MAX;
 
 /// The placement of one modifier: a slot, and a position in an alternative of several modifiers.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 struct Placement {
     slot: u8,
     /// Index of the sequence, or `NONE` for an alternative of one modifier.
@@ -30,7 +30,7 @@ const NOWHERE: Placement = Placement {
 };
 
 /// The assignment of modifiers to slots.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct SlotAssignment {
     modifiers: [Modifier; MAX_MODIFIERS],
     placements: [Placement; MAX_MODIFIERS],
@@ -302,7 +302,7 @@ impl<'a> Search<'a> {
         self.form.slots().enumerate().all(|(slot, def)| {
             let mut words = placed.iter().filter(|p| usize::from(p.slot) == slot);
             let Some(first) = words.next() else {
-                return def.optional;
+                return def.is_optional;
             };
             let needed = def
                 .sequences
@@ -334,7 +334,7 @@ pub fn find_form(
     })
 }
 
-/// The manual's order of the modifiers: fills `order` with the indices of the modifiers in that order and returns true.
+/// The PTX ISA manual's order of the modifiers: fills `order` with the indices of the modifiers in that order and returns true.
 /// If no form takes the modifiers, keeps their order and returns false. `order` must be as long as
 /// `modifiers`.
 ///

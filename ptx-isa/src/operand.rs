@@ -65,7 +65,7 @@ impl TypeExpr {
 }
 
 /// The number of elements of a vector operand.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Length {
     /// Not a vector.
@@ -116,7 +116,7 @@ pub enum Access {
 }
 
 /// The state spaces that are legal for an address.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Spaces {
     /// Any, or unspecified.
@@ -130,7 +130,7 @@ pub enum Spaces {
 }
 
 /// The number of bytes accessed at an address.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Size {
     /// Unknown, or not determined by the instruction alone.
@@ -143,15 +143,17 @@ pub enum Size {
     Value(u8),
 }
 
-/// The range of a constant operand.
-#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-pub struct ImmRange {
-    /// The least value.
-    pub low: i64,
-    /// The greatest value.
-    pub high: i64,
-    /// The distance between values; 0 for powers of two.
-    pub step: i64,
+record! {
+    /// The range of a constant operand.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct ImmRange {
+        /// The least value.
+        low: i64,
+        /// The greatest value.
+        high: i64,
+        /// The distance between values; 0 for powers of two.
+        step: i64,
+    }
 }
 
 impl ImmRange {
@@ -168,35 +170,37 @@ impl ImmRange {
     }
 }
 
-/// An operand of a form.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Operand {
-    /// The name in the manual.
-    pub name: &'static str,
-    /// The index of its comma-separated position, counting all optional ones.
-    pub position: u8,
-    /// How it is nested in its position.
-    pub nesting: Nesting,
-    /// Whether it is optional.
-    pub optional: bool,
-    /// Its role.
-    pub role: Role,
-    /// Its type.
-    pub ty: TypeExpr,
-    /// Its number of elements.
-    pub length: Length,
-    /// Its other properties.
-    pub marks: Marks,
-    /// The legal constants.
-    pub range: Option<ImmRange>,
-    /// The access to the memory at the address.
-    pub access: Access,
-    /// The legal state spaces.
-    pub spaces: Spaces,
-    /// The required alignment in bytes; 0 if unspecified.
-    pub align: u16,
-    /// The number of bytes accessed.
-    pub size: Size,
-    /// The condition under which an optional operand must be present; otherwise it must be absent.
-    pub iff: Option<Cond>,
+record! {
+    /// An operand of a form.
+    #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+    pub struct Operand {
+        /// The name in the PTX ISA manual.
+        name: &'static str,
+        /// The index of its comma-separated position, counting all optional ones.
+        position: u8,
+        /// How it is nested in its position.
+        nesting: Nesting,
+        /// Whether it is optional.
+        is_optional: bool,
+        /// Its role.
+        role: Role,
+        /// Its type.
+        ty: TypeExpr,
+        /// Its number of elements.
+        length: Length,
+        /// Its other properties.
+        marks: Marks,
+        /// The legal constants.
+        range: Option<ImmRange>,
+        /// The access to the memory at the address.
+        access: Access,
+        /// The legal state spaces.
+        spaces: Spaces,
+        /// The required alignment in bytes; 0 if unspecified.
+        align: u16,
+        /// The number of bytes accessed.
+        size: Size,
+        /// The condition under which an optional operand must be present; otherwise it must be absent.
+        condition: Option<Cond>,
+    }
 }

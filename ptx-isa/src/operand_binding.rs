@@ -19,7 +19,7 @@ pub(crate) struct BoundOperand<'a> {
 pub struct Binding<'a> {
     bound: [Option<BoundOperand<'a>>; MAX_OPERANDS],
     /// A bit per operand: the first one of each position with the wrong shape.
-    pub(crate) misshapen: u32,
+    pub(crate) shape_mismatch: u32,
     /// The index of the actual operand that each is or is a part of, counted from one.
     written: [u8; MAX_OPERANDS],
     /// The index of the part of that operand.
@@ -29,7 +29,7 @@ pub struct Binding<'a> {
 impl<'a> Binding<'a> {
     pub(crate) const EMPTY: Self = Self {
         bound: [None; MAX_OPERANDS],
-        misshapen: 0,
+        shape_mismatch: 0,
         written: [0; MAX_OPERANDS],
         part: [0; MAX_OPERANDS],
     };
@@ -72,7 +72,7 @@ impl<'a> Binding<'a> {
     }
 
     fn refuse(&mut self, operand: usize) {
-        self.misshapen |= 1 << operand.min(31);
+        self.shape_mismatch |= 1 << operand.min(31);
     }
 
     /// Binds one actual operand to the operands of one position: those from `first` on.
@@ -102,7 +102,7 @@ impl<'a> Binding<'a> {
                         self.set_part(first + 1, 1);
                     }
                     (OperandShape::Pair(_), _) => self.refuse(first),
-                    (_, Some(pair)) if !pair.optional => self.refuse(first),
+                    (_, Some(pair)) if !pair.is_optional => self.refuse(first),
                     _ => self.set(first, outer, outer),
                 }
                 return;
@@ -116,7 +116,7 @@ impl<'a> Binding<'a> {
                 return;
             }
         };
-        let required = operands.iter().filter(|o| !o.optional).count();
+        let required = operands.iter().filter(|o| !o.is_optional).count();
         if inside.len() < required || inside.len() > operands.len() {
             self.refuse(first);
             return;
@@ -124,7 +124,7 @@ impl<'a> Binding<'a> {
         let mut spare = inside.len() - required;
         let mut parts = inside.iter().enumerate();
         for (i, operand) in operands.iter().enumerate() {
-            if operand.optional {
+            if operand.is_optional {
                 if spare == 0 {
                     continue;
                 }
@@ -152,7 +152,7 @@ fn places(form: &Form) -> impl Iterator<Item = (usize, usize, bool)> {
             at += 1;
         }
         // Optional parts of an address do not make the address optional.
-        let optional = operands.get(start..at)?.iter().all(|o| o.optional);
+        let optional = operands.get(start..at)?.iter().all(|o| o.is_optional);
         Some((start, at, optional))
     })
 }

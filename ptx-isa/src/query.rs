@@ -44,7 +44,35 @@ pub enum OperandShape<'a> {
     Pair(&'a [ActualOperand<'a>; 2]),
 }
 
+/// The notation of a constant.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ConstantKind {
+    /// An integer.
+    Integer,
+    /// Floating point in decimal, or in the notation of double-precision bits: `1.0`, `0d3FF0000000000000`.
+    F64,
+    /// Floating point in the notation of single-precision bits: `0f3F800000`.
+    F32Bits,
+}
+
+impl ConstantKind {
+    pub(crate) fn is_float(self) -> bool {
+        self != Self::Integer
+    }
+}
+
 impl OperandShape<'_> {
+    /// The notation, if it is a constant.
+    #[must_use]
+    pub const fn constant_kind(&self) -> Option<ConstantKind> {
+        match self {
+            Self::Integer(_) => Some(ConstantKind::Integer),
+            Self::F64(_) => Some(ConstantKind::F64),
+            Self::F32Bits(_) => Some(ConstantKind::F32Bits),
+            _ => None,
+        }
+    }
+
     fn is_bits(self) -> bool {
         match self {
             Self::Register(ty) | Self::RegisterVector(ty, _) => ty.kind() == TypeKind::Bits,
@@ -81,6 +109,7 @@ pub enum TableKind {
 
 /// An actual operand.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct ActualOperand<'a> {
     /// Its shape.
     pub shape: OperandShape<'a>,
@@ -127,12 +156,7 @@ impl<'a> ActualOperand<'a> {
         match test {
             OperandTest::Absent => false,
             OperandTest::Present => true,
-            OperandTest::Immediate => {
-                matches!(
-                    self.shape,
-                    OperandShape::Integer(_) | OperandShape::F64(_) | OperandShape::F32Bits(_)
-                )
-            }
+            OperandTest::Immediate => self.shape.constant_kind().is_some(),
             OperandTest::Register => {
                 matches!(
                     self.shape,
@@ -200,12 +224,52 @@ impl<'a> ActualOperand<'a> {
 /// An instruction to be looked up and checked.
 #[derive(Copy, Clone, Debug)]
 pub struct InstQuery<'a> {
-    /// The opcode.
-    pub opcode: Opcode,
-    /// All modifiers.
-    pub modifiers: &'a [Modifier],
-    /// The comma-separated operands.
-    pub operands: &'a [ActualOperand<'a>],
-    /// Whether the instruction is in a kernel.
-    pub in_entry: bool,
+    pub(crate) opcode: Opcode,
+    pub(crate) modifiers: &'a [Modifier],
+    pub(crate) operands: &'a [ActualOperand<'a>],
+    pub(crate) in_entry: bool,
+}
+
+impl<'a> InstQuery<'a> {
+    /// An instruction in a kernel, with all its modifiers and its comma-separated operands.
+    #[must_use]
+    pub const fn new(
+        opcode: Opcode,
+        modifiers: &'a [Modifier],
+        operands: &'a [ActualOperand<'a>],
+    ) -> Self {
+        Self {
+            opcode,
+            modifiers,
+            operands,
+            in_entry: true,
+        }
+    }
+
+    /// Its opcode.
+    #[must_use]
+    pub const fn opcode(&self) -> Opcode {
+        self.opcode
+    }
+
+    /// All its modifiers.
+    #[must_use]
+    pub const fn modifiers(&self) -> &'a [Modifier] {
+        self.modifiers
+    }
+
+    /// Its comma-separated operands.
+    #[must_use]
+    pub const fn operands(&self) -> &'a [ActualOperand<'a>] {
+        self.operands
+    }
+
+    /// The same instruction in a function that is not a kernel.
+    #[must_use]
+    pub const fn in_func(self) -> Self {
+        Self {
+            in_entry: false,
+            ..self
+        }
+    }
 }

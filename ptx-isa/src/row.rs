@@ -33,7 +33,7 @@ pub(crate) const fn ptx(major: u8, minor: u8, supported: &'static NamedTargets) 
 pub(crate) const fn slot(name: &'static str, modifiers: &'static [Modifier]) -> Slot {
     Slot {
         name,
-        optional: false,
+        is_optional: false,
         words: ModifierSet(modifiers),
         sequences: &[],
         default: None,
@@ -60,7 +60,7 @@ impl Slot {
     }
 
     pub(crate) const fn optional(mut self) -> Self {
-        self.optional = true;
+        self.is_optional = true;
         self
     }
 }
@@ -75,7 +75,7 @@ pub(crate) const fn form(
     Form {
         section,
         syntax,
-        ptxas: false,
+        is_undocumented: false,
         slots,
         accepted: Form::accepted_by(slots),
         ignored: ModifierSet(&[]),
@@ -92,7 +92,7 @@ pub(crate) const fn form(
 
 impl Form {
     pub(crate) const fn ptxas(mut self) -> Self {
-        self.ptxas = true;
+        self.is_undocumented = true;
         self
     }
 
@@ -133,7 +133,7 @@ pub(crate) const fn op(name: &'static str, position: u8, role: R) -> Operand {
         name,
         position,
         nesting: N::Whole,
-        optional: false,
+        is_optional: false,
         role,
         ty: T::None,
         length: L::Scalar,
@@ -143,7 +143,7 @@ pub(crate) const fn op(name: &'static str, position: u8, role: R) -> Operand {
         spaces: Spaces::Any,
         align: 0,
         size: Size::Unknown,
-        iff: None,
+        condition: None,
     }
 }
 
@@ -154,21 +154,21 @@ impl Operand {
     }
 
     pub(crate) const fn optional(mut self) -> Self {
-        self.optional = true;
+        self.is_optional = true;
         self
     }
 
-    pub(crate) const fn ty(mut self, ty: T) -> Self {
+    pub(crate) const fn with_ty(mut self, ty: T) -> Self {
         self.ty = ty;
         self
     }
 
-    pub(crate) const fn length(mut self, length: L) -> Self {
+    pub(crate) const fn with_length(mut self, length: L) -> Self {
         self.length = length;
         self
     }
 
-    pub(crate) const fn marks(mut self, marks: &[K]) -> Self {
+    pub(crate) const fn with_marks(mut self, marks: &[K]) -> Self {
         let mut i = 0;
         while i < marks.len() {
             self.marks = self.marks.union(marks[i]);
@@ -177,33 +177,33 @@ impl Operand {
         self
     }
 
-    pub(crate) const fn range(mut self, low: i64, high: i64, step: i64) -> Self {
+    pub(crate) const fn with_range(mut self, low: i64, high: i64, step: i64) -> Self {
         self.range = Some(ImmRange { low, high, step });
         self
     }
 
-    pub(crate) const fn access(mut self, access: A) -> Self {
+    pub(crate) const fn with_access(mut self, access: A) -> Self {
         self.access = access;
         self
     }
 
-    pub(crate) const fn spaces(mut self, spaces: Spaces) -> Self {
+    pub(crate) const fn with_spaces(mut self, spaces: Spaces) -> Self {
         self.spaces = spaces;
         self
     }
 
-    pub(crate) const fn align(mut self, align: u16) -> Self {
+    pub(crate) const fn with_align(mut self, align: u16) -> Self {
         self.align = align;
         self
     }
 
-    pub(crate) const fn size(mut self, size: Size) -> Self {
+    pub(crate) const fn with_size(mut self, size: Size) -> Self {
         self.size = size;
         self
     }
 
-    pub(crate) const fn iff(mut self, cond: C) -> Self {
-        self.iff = Some(cond);
+    pub(crate) const fn required_if(mut self, cond: C) -> Self {
+        self.condition = Some(cond);
         self
     }
 }
@@ -213,12 +213,15 @@ pub(crate) const fn holds(slot: u8, modifiers: &'static [Modifier]) -> C {
 }
 
 const fn rule(kind: RuleKind) -> Rule {
-    Rule { kind, ptxas: false }
+    Rule {
+        kind,
+        is_undocumented: false,
+    }
 }
 
 impl Rule {
     pub(crate) const fn ptxas(mut self) -> Self {
-        self.ptxas = true;
+        self.is_undocumented = true;
         self
     }
 }

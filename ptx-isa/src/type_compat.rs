@@ -2,10 +2,20 @@
 
 use core::fmt;
 
-use crate::{Form, ScalarType, SlotAssignment, TypeExpr, TypeKind};
+use crate::{ConstantKind, Form, ScalarType, SlotAssignment, TypeExpr, TypeKind};
+
+/// The registers that are wide enough for an operand.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub enum RegisterWidth {
+    /// Those of its width.
+    Exact,
+    /// Wider ones as well (section 9.4.1 of the PTX ISA manual).
+    OrWider,
+}
 
 /// The type an operand must have.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Expected {
     /// Any type.
     Any,
@@ -74,11 +84,19 @@ impl Expected {
         }
     }
 
-    /// Whether a register of the declared type is compatible. With `widen` it may be wider (section
-    /// 9.4.1): a bits register is compatible with every type, an integer register with integers and bits, a
-    /// floating-point register only with bits.
+    /// Whether a register of the declared type is compatible. A wider bits register is compatible with every type, a wider
+    /// integer register with integers and bits, a wider floating-point register only with bits.
+    ///
+    /// ```
+    /// use ptx_isa::{Expected, RegisterWidth, ScalarType as T};
+    ///
+    /// let expected = Expected::Type(T::U16);
+    /// assert!(expected.takes_register(T::B16, RegisterWidth::Exact));
+    /// assert!(!expected.takes_register(T::U32, RegisterWidth::Exact));
+    /// assert!(expected.takes_register(T::U32, RegisterWidth::OrWider));
+    /// ```
     #[must_use]
-    pub fn takes_register(self, register: ScalarType, widen: bool) -> bool {
+    pub fn takes_register(self, register: ScalarType, width: RegisterWidth) -> bool {
         let ty = match self {
             Self::Any => return true,
             Self::Width(bits) => return register.bits() == bits && register != ScalarType::Pred,
@@ -102,7 +120,7 @@ impl Expected {
                 };
         }
         // A type that registers cannot have is not widened.
-        widen
+        width == RegisterWidth::OrWider
             && ty.is_register_type()
             && register.bits() > ty.bits()
             && match register_kind {
@@ -118,48 +136,48 @@ impl Expected {
     /// Whether an element of a vector may have the type: integers count as bits there, if the operand has a type
     /// that registers can have and that is not packed.
     #[must_use]
-    pub fn takes_element(self, register: ScalarType, widen: bool) -> bool {
+    pub fn takes_element(self, register: ScalarType, width: RegisterWidth) -> bool {
         let simple = match self {
             Self::Type(ty) if ty.element().unwrap_or(ty).bits() == 8 => true,
             Self::Type(ty) => ty.is_register_type() && ty.kind() != TypeKind::Packed,
             _ => true,
         };
         let as_bits = register.is_integer() && Some(register.bits()) == self.bits();
-        simple && as_bits || self.takes_register(register, widen)
+        simple && as_bits || self.takes_register(register, width)
     }
 
     /// Whether a vector of only such constants is legal where the elements must have exactly the
     /// type: there a constant has a width.
-    pub(crate) fn accepts_bare_constant(self, integer: bool, single: bool) -> bool {
+    pub(crate) fn accepts_bare_constant(self, constant: ConstantKind) -> bool {
         let Self::Type(ty) = self else { return false };
-        match ty.bits() {
-            64 => !integer || !ty.is_float(),
-            32 if integer => ty.is_integer(),
-            32 => single && matches!(ty, ScalarType::B32 | ScalarType::F32),
+        match (ty.bits(), constant) {
+            (64, ConstantKind::Integer) => !ty.is_float(),
+            (64, _) => true,
+            (32, ConstantKind::Integer) => ty.is_integer(),
+            (32, ConstantKind::F32Bits) => matches!(ty, ScalarType::B32 | ScalarType::F32),
             _ => false,
         }
     }
 
-    /// Whether an integer constant is legal.
+    /// Whether a constant is legal: an integer for integer, bits and predicate types; floating point for floating-point
+    /// types, and for bits types of the width of the constant, which is 32 only in the notation `0f…`.
     #[must_use]
-    pub fn takes_integer(self) -> bool {
-        match self {
-            Self::Any | Self::Width(_) => true,
-            Self::Type(ty) => matches!(
-                ty.kind(),
-                TypeKind::Signed | TypeKind::Unsigned | TypeKind::Bits | TypeKind::Predicate
-            ),
-        }
-    }
-
-    /// Whether a floating-point constant is legal: for floating-point types, and for bits types
-    /// of the width of the constant, which is 32 only in the notation `0f…`.
-    #[must_use]
-    pub fn takes_float(self, single: bool) -> bool {
-        let bits = if single {
-            ScalarType::B32
-        } else {
-            ScalarType::B64
+    pub fn takes_constant(self, constant: ConstantKind) -> bool {
+        let bits = match constant {
+            ConstantKind::Integer => {
+                return match self {
+                    Self::Any | Self::Width(_) => true,
+                    Self::Type(ty) => matches!(
+                        ty.kind(),
+                        TypeKind::Signed
+                            | TypeKind::Unsigned
+                            | TypeKind::Bits
+                            | TypeKind::Predicate
+                    ),
+                };
+            }
+            ConstantKind::F32Bits => ScalarType::B32,
+            ConstantKind::F64 => ScalarType::B64,
         };
         match self {
             Self::Any => true,
@@ -194,7 +212,8 @@ fn register_type(kind: TypeKind, bits: u16) -> Option<ScalarType> {
 
 #[cfg(test)]
 mod tests {
-    use super::Expected;
+    use super::{Expected, RegisterWidth};
+    use crate::ConstantKind::{F32Bits, F64, Integer};
     use crate::{ScalarType, TypeKind};
 
     /// Section 9.4: one row for each kind of operand, one column for each kind of register of its width.
@@ -215,7 +234,7 @@ mod tests {
                 let same = ty.bits() == register.bits() && kinds(ty, register);
                 let expected = Expected::Type(ty);
                 assert_eq!(
-                    expected.takes_register(register, false),
+                    expected.takes_register(register, RegisterWidth::Exact),
                     same,
                     "{ty} {register}"
                 );
@@ -228,7 +247,7 @@ mod tests {
                         _ => false,
                     };
                 assert_eq!(
-                    expected.takes_register(register, true),
+                    expected.takes_register(register, RegisterWidth::OrWider),
                     same || wider,
                     "{ty} in a wider {register}"
                 );
@@ -255,11 +274,15 @@ mod tests {
     #[test]
     fn constants() {
         let float = Expected::Type(ScalarType::F16);
-        assert!(float.takes_float(true) && !float.takes_integer());
+        assert!(float.takes_constant(F32Bits) && !float.takes_constant(Integer));
         let long = Expected::Type(ScalarType::B64);
-        assert!(long.takes_integer() && long.takes_float(false) && !long.takes_float(true));
+        assert!(
+            long.takes_constant(Integer)
+                && long.takes_constant(F64)
+                && !long.takes_constant(F32Bits)
+        );
         let short = Expected::Type(ScalarType::B32);
-        assert!(short.takes_float(true) && !short.takes_float(false));
-        assert!(Expected::Type(ScalarType::Pred).takes_integer());
+        assert!(short.takes_constant(F32Bits) && !short.takes_constant(F64));
+        assert!(Expected::Type(ScalarType::Pred).takes_constant(Integer));
     }
 }

@@ -81,9 +81,9 @@ impl Violations {
         count: 0,
     };
 
-    pub(crate) fn add(&mut self, problem: Violation) {
+    pub(crate) fn add(&mut self, violation: Violation) {
         if let Some(entry) = self.list.get_mut(self.count) {
-            *entry = problem;
+            *entry = violation;
         }
         self.count += 1;
     }

@@ -32,19 +32,14 @@ fn words(name: &str) -> (Opcode, Vec<Modifier>) {
 fn with<T>(name: &str, shapes: &[OperandShape<'_>], judge: impl FnOnce(&InstQuery<'_>) -> T) -> T {
     let (opcode, modifiers) = words(name);
     let operands: Vec<ActualOperand<'_>> = shapes.iter().map(|&s| ActualOperand::new(s)).collect();
-    judge(&InstQuery {
-        opcode,
-        modifiers: &modifiers,
-        operands: &operands,
-        in_entry: true,
-    })
+    judge(&InstQuery::new(opcode, &modifiers, &operands))
 }
 
 fn problems(name: &str, shapes: &[OperandShape<'_>]) -> Vec<Violation> {
     with(name, shapes, |request| {
         match request.select(PtxVersion::CURRENT, Target::Sm100a) {
-            Ok(selection) => selection.problems.as_slice().to_vec(),
-            Err(mismatch) => mismatch.problems.as_slice().to_vec(),
+            Ok(selection) => selection.violations().as_slice().to_vec(),
+            Err(mismatch) => mismatch.violations().as_slice().to_vec(),
         }
     })
 }
@@ -104,10 +99,8 @@ fn registers_and_constants() {
 
 #[test]
 fn signs_and_suffixes() {
-    let inverted = ActualOperand {
-        inverted: true,
-        ..ActualOperand::new(P)
-    };
+    let mut inverted = ActualOperand::new(P);
+    inverted.inverted = true;
     for (name, first, legal) in [("and.pred", P, true), ("add.u32", R, false)] {
         let (opcode, modifiers) = words(name);
         let operands = [
@@ -115,12 +108,7 @@ fn signs_and_suffixes() {
             inverted,
             ActualOperand::new(first),
         ];
-        let request = InstQuery {
-            opcode,
-            modifiers: &modifiers,
-            operands: &operands,
-            in_entry: true,
-        };
+        let request = InstQuery::new(opcode, &modifiers, &operands);
         let set = request.targets(PtxVersion::CURRENT);
         assert_eq!(set.contains(Target::Sm90), legal, "{name}");
     }
@@ -254,7 +242,7 @@ fn optional_operands() {
     legal(policy, &[R, AT, D]);
     operand(policy, &[R, AT], 2, OperandViolation::Missing);
     operand("ld.b32", &[R, AT, D], 2, OperandViolation::Unexpected);
-    // Two places that may be left out are told apart by what stands in them.
+    // Two optional positions are distinguished by their operands.
     let copy = "cp.async.ca.shared.global";
     legal(copy, &[AT, AT, Integer(4)]);
     legal(copy, &[AT, AT, Integer(4), R]);
@@ -364,7 +352,7 @@ fn questions_agree() {
                     let listed = request.targets(version).contains(target);
                     let selected = request
                         .select(version, target)
-                        .is_ok_and(|s| s.problems.is_empty());
+                        .is_ok_and(|s| s.violations().is_empty());
                     assert_eq!(listed, selected, "{name} {version} {target}");
                     first = first.or(listed.then_some(version));
                 }
@@ -403,19 +391,15 @@ fn answers_stay_within_the_form() {
                     for slot in form.slots().filter(|s| !s.is_optional()) {
                         modifiers.extend(slot.words().as_slice().iter().take(1));
                     }
-                    let request = InstQuery {
-                        opcode: instruction.opcode(),
-                        modifiers: &modifiers,
-                        operands: &operands,
-                        in_entry: false,
-                    };
+                    let request =
+                        InstQuery::new(instruction.opcode(), &modifiers, &operands).in_func();
                     let Ok(found) = request.select(PtxVersion::CURRENT, Target::Sm90) else {
                         continue;
                     };
-                    for problem in found.problems.as_slice() {
+                    for problem in found.violations().as_slice() {
                         match *problem {
-                            Violation::Operand(i, _) => assert!(i < found.form.operands().len()),
-                            Violation::Slot(i) => assert!(i < found.form.slot_count()),
+                            Violation::Operand(i, _) => assert!(i < found.form().operands().len()),
+                            Violation::Slot(i) => assert!(i < found.form().slot_count()),
                             Violation::Count(least, most) => {
                                 assert!(least <= most && !(least..=most).contains(&count));
                             }

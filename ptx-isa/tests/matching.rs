@@ -1,4 +1,4 @@
-//! Modifiers in any order: every form takes what it lists, and the manual's order is found again from any other.
+//! Modifiers in any order: every form takes what it lists, and the PTX ISA manual's order is found again from any other.
 
 use std::collections::BTreeSet;
 
@@ -150,7 +150,7 @@ fn parse(text: &str) -> Option<(Opcode, Vec<Modifier>)> {
 }
 
 #[test]
-fn orders_of_the_manual() {
+fn orders_of_the_isa_manual() {
     for (written, canonical) in [
         ("ld.u32.global", "ld.global.u32"),
         ("add.f32.rn", "add.rn.f32"),

@@ -47,7 +47,7 @@ fn indices_lie_within_their_form() {
             if let TypeExpr::Slot(s)
             | TypeExpr::Bits(s)
             | TypeExpr::DoubleWidth(s)
-            | TypeExpr::Container(s) = operand.ty
+            | TypeExpr::Container(s) = operand.ty()
             {
                 let slot = form.slot(s.into()).expect("a slot");
                 let words = slot.words().as_slice();
@@ -57,7 +57,7 @@ fn indices_lie_within_their_form() {
                     slot.name()
                 );
             }
-            match operand.length {
+            match operand.length() {
                 Length::Slot(s) => assert!(usize::from(s) < slots),
                 Length::Cases(cases) => {
                     cases.iter().for_each(|(c, _)| slots_of(c, slots, operands))
@@ -65,7 +65,7 @@ fn indices_lie_within_their_form() {
                 Length::Table => assert!(!form.tables().is_empty()),
                 _ => {}
             }
-            if let Spaces::Slot(s) = operand.spaces {
+            if let Spaces::Slot(s) = operand.spaces() {
                 let slot = form.slot(s.into()).expect("a slot");
                 assert!(
                     slot.words()
@@ -77,18 +77,18 @@ fn indices_lie_within_their_form() {
                 );
             }
             assert!(
-                operand.iff.is_none() || operand.optional,
+                operand.condition().is_none() || operand.is_optional(),
                 "{} of {}",
-                operand.name,
+                operand.name(),
                 form.syntax()
             );
             operand
-                .iff
+                .condition()
                 .iter()
                 .for_each(|c| slots_of(c, slots, operands));
         }
         for rule in form.rules() {
-            match rule.kind {
+            match rule.kind() {
                 RuleKind::Require(a, b) => [a, b].iter().for_each(|c| slots_of(c, slots, operands)),
                 RuleKind::Deny(c) | RuleKind::RequiresTarget(c, _) | RuleKind::RemovedIn(c, _) => {
                     slots_of(&c, slots, operands)
@@ -97,12 +97,12 @@ fn indices_lie_within_their_form() {
             }
         }
         for table in form.tables() {
-            for row in table.rows {
+            for row in table.rows() {
                 assert_eq!(
-                    (row.cells.len(), row.lengths.len()),
-                    (table.columns.len(), table.operands.len())
+                    (row.cells().len(), row.lengths().len()),
+                    (table.columns().len(), table.operands().len())
                 );
-                for (cell, &column) in row.cells.iter().zip(table.columns) {
+                for (cell, &column) in row.cells().iter().zip(table.columns()) {
                     let slot = form.slot(column.into()).expect("a slot");
                     match cell {
                         Cell::Absent => assert!(slot.is_optional(), "{}", slot.name()),

@@ -27,8 +27,8 @@ impl<'a> Machine<'a> {
                 let Ok(form) = Environment::ANYWHERE.select(query) else {
                     return;
                 };
-                for operand in 0..form.form.operands().len() {
-                    let written = form.operands.written(operand);
+                for operand in 0..form.form().operands().len() {
+                    let written = form.operands().written(operand);
                     let bits = form.expected(operand).and_then(|e| e.bits());
                     if let Some(slot) = written.and_then(|w| widths.get_mut(w))
                         && slot.is_none()

@@ -146,11 +146,10 @@ impl Parser<'_> {
     fn enter_scope(&mut self, start: usize) {
         let open = self.push(Statement::Open(OUTERMOST), start);
         let parent = self.scopes.current;
-        self.out.body.inner_scopes_mut().push(Scope {
-            parent,
-            open,
-            close: None,
-        });
+        self.out
+            .body
+            .inner_scopes_mut()
+            .push(Scope::new(parent, open));
         let scope = ScopeId::from_index(self.out.body.inner_scopes().len());
         self.scopes.current = scope;
         self.out.body.statements_mut()[open] = Statement::Open(scope);
@@ -436,7 +435,7 @@ impl Parser<'_> {
         self.cursor.pos = end;
         self.cursor.last = end;
         let mentions = self.mentions(start, end);
-        let id = self.out.body.opaques_mut().push(Opaque { mentions });
+        let id = self.out.body.opaques_mut().push(Opaque::new(mentions));
         // Its text is printed as it is, comments included.
         self.cursor.trivia.comment = false;
         self.push(Statement::Opaque(id), start);

@@ -103,7 +103,7 @@ impl Parser<'_> {
         if let Some(small) = plain_decimal(&self.cursor.src[start..end]) {
             return Operand::Small(small);
         }
-        Operand::Imm(self.out.pool().add_immediate(Immediate { text, value }))
+        Operand::Imm(self.out.pool().add_immediate(Immediate::new(text, value)))
     }
 
     /// An expression with trivia between its tokens, which is not kept.
@@ -113,7 +113,7 @@ impl Parser<'_> {
             return Operand::Small(small);
         }
         let text = NameId::new(self.out.module.names_mut().intern(&joined).0);
-        Operand::Imm(self.out.pool().add_immediate(Immediate { text, value }))
+        Operand::Imm(self.out.pool().add_immediate(Immediate::new(text, value)))
     }
 
     #[cold]

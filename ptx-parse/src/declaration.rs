@@ -99,16 +99,12 @@ impl Parser<'_> {
         };
         let ty = s.ty.unwrap_or(TypeName::Known(ScalarType::B8));
         let id = self.out.declarations().decls.next_id();
-        let decl = VarDecl {
-            linkage: s.linkage,
-            space,
-            bank: s.bank,
-            attributes: s.attributes,
-            align: s.align,
-            vector: s.vector,
-            ty,
-            declarators: TableRange::default(),
-        };
+        let mut decl = VarDecl::new(space, ty);
+        decl.linkage = s.linkage;
+        decl.bank = s.bank;
+        decl.attributes = s.attributes;
+        decl.align = s.align;
+        decl.vector = s.vector;
         self.out.declarations().decls.push(decl);
         let start = self.out.declarations().declarators.len() as u32;
         let mut len = 0;
@@ -269,13 +265,10 @@ impl Parser<'_> {
         } else {
             Operand::Absent
         };
-        let declarator = Declarator {
-            name,
-            binding,
-            count,
-            dims,
-            init,
-        };
+        let mut declarator = Declarator::new(name, binding);
+        declarator.count = count;
+        declarator.dims = dims;
+        declarator.init = init;
         self.out.declarations().declarators.push(declarator);
         Ok(())
     }
@@ -314,14 +307,10 @@ impl Parser<'_> {
         let stmt = Some(self.out.body.statement_table().next_id());
         let (name, scope) = (declared.name, self.scopes.current);
         if decl.space == StateSpace::Reg {
-            let register = RegDecl {
-                name,
-                count: range,
-                ty: decl.ty,
-                vector: decl.vector,
-                scope,
-                stmt,
-            };
+            let mut register = RegDecl::new(name, decl.ty, scope);
+            register.count = range;
+            register.vector = decl.vector;
+            register.stmt = stmt;
             return self.bind_register(register, declared);
         }
         let var = Var {
@@ -365,11 +354,9 @@ impl Parser<'_> {
         at: DeclaredName,
         count: u32,
     ) -> Binding {
-        let symbol = self.out.module.symbols_mut().push(Symbol {
-            name: at.name,
-            number: Some(0),
-            kind: SymbolKind::Variable(decl.space, id),
-        });
+        let mut symbol = Symbol::new(at.name, SymbolKind::Variable(decl.space, id));
+        symbol.number = Some(0);
+        let symbol = self.out.module.symbols_mut().push(symbol);
         let kind = RangeKind::Symbol(symbol);
         self.declare_range(at.name, kind, count, (at.start, at.end));
         Binding::Symbol(symbol)
@@ -392,11 +379,11 @@ impl Parser<'_> {
             }
             return Binding::Symbol(first);
         }
-        let symbol = self.out.module.symbols_mut().push(Symbol {
-            name: at.name,
-            number: None,
-            kind: SymbolKind::Variable(decl.space, id),
-        });
+        let symbol = self
+            .out
+            .module
+            .symbols_mut()
+            .push(Symbol::new(at.name, SymbolKind::Variable(decl.space, id)));
         self.declare(at.name, Meaning::Symbol(symbol), at.start, at.end);
         Binding::Symbol(symbol)
     }

@@ -76,7 +76,11 @@ impl Parser<'_> {
                 self.cursor.advance(directive.text().len());
                 let interface = self.prototype()?;
                 self.end_directive(directive)?;
-                let id = self.out.body.prototypes_mut().push(Prototype { interface });
+                let id = self
+                    .out
+                    .body
+                    .prototypes_mut()
+                    .push(Prototype::new(interface));
                 self.push(Statement::Prototype(id), start);
                 Ok(())
             }
@@ -151,10 +155,7 @@ impl Parser<'_> {
                 None => self.mixed_args()?,
             },
         }
-        Ok(DirectiveStmt {
-            directive,
-            args: self.out.range_from(mark),
-        })
+        Ok(DirectiveStmt::new(directive, self.out.range_from(mark)))
     }
 
     /// Any number of integers and strings: for directives without a fixed argument list.
@@ -223,7 +224,7 @@ impl Parser<'_> {
                 self.cursor.pos = end;
                 self.cursor.last = end;
                 Ok(Operand::Imm(
-                    self.out.pool().add_immediate(Immediate { text, value }),
+                    self.out.pool().add_immediate(Immediate::new(text, value)),
                 ))
             }
             Err((error, span)) => Err(self.constant_error(error, span)),
@@ -332,10 +333,11 @@ impl Parser<'_> {
             }
         }
         let args = self.out.range_from(mark);
-        let id = self.out.body.directives_mut().push(DirectiveStmt {
-            directive: Directive::Loc,
-            args,
-        });
+        let id = self
+            .out
+            .body
+            .directives_mut()
+            .push(DirectiveStmt::new(Directive::Loc, args));
         self.push(Statement::Directive(id), start);
         Ok(())
     }
@@ -371,11 +373,11 @@ impl Parser<'_> {
         if self.cursor.eat_optional(b'+') {
             let offset = self.integer()?;
             let form = AddressForm::Bare;
-            return Ok(Operand::Address(self.out.pool().add_address(Address {
-                base,
-                offset,
-                form,
-            })));
+            return Ok(Operand::Address(
+                self.out
+                    .pool()
+                    .add_address(Address::new(base, offset, form)),
+            ));
         }
         if self.cursor.eat_optional(b'-') {
             let (start, end) = self.cursor.expect_ident("a label")?;

@@ -63,10 +63,8 @@ impl Parser<'_> {
         self.reporter.cascade.poison(start + 1);
         self.scopes.open_scope();
         let id = self.out.module.functions_mut().push(Function::EMPTY);
-        let function = Function {
-            raw_header: true,
-            ..Function::EMPTY
-        };
+        let mut function = Function::EMPTY;
+        function.raw_header = true;
         self.define(id, start, function);
     }
 
@@ -258,11 +256,11 @@ impl Parser<'_> {
         if let Some(Meaning::Symbol(symbol)) = self.scopes.find(name).map(|b| b.meaning) {
             return symbol;
         }
-        let symbol = self.out.module.symbols_mut().push(Symbol {
-            name,
-            number: None,
-            kind: SymbolKind::Function(header.id),
-        });
+        let symbol = self
+            .out
+            .module
+            .symbols_mut()
+            .push(Symbol::new(name, SymbolKind::Function(header.id)));
         self.scopes.bind(name, Meaning::Symbol(symbol), at);
         if header.names == ParamNames::Ignore {
             self.scopes.export(name, symbol, at);

@@ -110,11 +110,11 @@ impl Parser<'_> {
         if self.cursor.eat(b'+') {
             let offset = self.constant()?;
             let form = AddressForm::Bare;
-            return Ok(Operand::Address(self.out.pool().add_address(Address {
-                base,
-                offset,
-                form,
-            })));
+            return Ok(Operand::Address(
+                self.out
+                    .pool()
+                    .add_address(Address::new(base, offset, form)),
+            ));
         }
         Ok(base)
     }

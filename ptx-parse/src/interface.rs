@@ -178,17 +178,13 @@ impl Parser<'_> {
             return Err(self.cursor.unexpected("the type of the parameter"));
         };
         let name = self.param_name()?;
-        let param = Param {
-            space,
-            align: s.align,
-            vector: s.vector,
-            ty,
-            trailing_align,
-            ptr,
-            name: name.map(|n| n.name),
-            binding: Binding::None,
-            dims: self.dimensions()?,
-        };
+        let mut param = Param::new(space, ty);
+        param.align = s.align;
+        param.vector = s.vector;
+        param.trailing_align = trailing_align;
+        param.ptr = ptr;
+        param.name = name.map(|n| n.name);
+        param.dims = self.dimensions()?;
         Ok((param, name))
     }
 
@@ -210,14 +206,8 @@ impl Parser<'_> {
         };
         let (name, scope) = (at.name, self.scopes.current);
         if param.space == StateSpace::Reg {
-            let register = RegDecl {
-                name,
-                count: None,
-                ty: param.ty,
-                vector: param.vector,
-                scope,
-                stmt: None,
-            };
+            let mut register = RegDecl::new(name, param.ty, scope);
+            register.vector = param.vector;
             return self.bind_register(register, at);
         }
         let var = Var {
@@ -232,11 +222,7 @@ impl Parser<'_> {
 
     /// What follows `.ptr`.
     fn pointer(&mut self) -> ParseResult<Pointer> {
-        let mut pointer = Pointer {
-            space: None,
-            opaque: None,
-            align: Operand::Absent,
-        };
+        let mut pointer = Pointer::GENERIC;
         while let Some(word) = self.cursor.dot_word() {
             if let Some(space) = declared_space(word) {
                 self.cursor.advance(word.len());

@@ -6,7 +6,7 @@ use ptx_ir::name::{plain_wins, split_numeric_suffix, suffix_number};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     Code, Diagnostic, Label, LabelId, NameId, Operand, OperandRef, RegDeclId, RegId, Register,
-    Selector, Span, Symbol, SymbolId, Var, VarId,
+    Selector, Span, SymbolId, Var, VarId,
 };
 use ptx_isa::SpecialReg;
 
@@ -64,7 +64,7 @@ impl Parser<'_> {
         let (body, module) = (&mut self.out.body, &mut self.out.module);
         let (kind, id) = self.scopes.ranges.member(index, number, |kind| match kind {
             RangeKind::Reg(decl) => {
-                let register = Register { decl, number };
+                let register = Register::new(decl, number);
                 body.registers_mut().push(register).as_u32()
             }
             RangeKind::Var(first) => {
@@ -77,10 +77,8 @@ impl Parser<'_> {
             }
             RangeKind::Symbol(first) => {
                 let number = Some(number);
-                let symbol = Symbol {
-                    number,
-                    ..module.symbols()[first]
-                };
+                let mut symbol = module.symbols()[first];
+                symbol.number = number;
                 module.symbols_mut().push(symbol).as_u32()
             }
         });
@@ -149,11 +147,7 @@ impl Parser<'_> {
     /// A name that no visible declaration has: a label defined later, or an error.
     fn forward_label(&mut self, name: NameId, start: usize) -> Operand {
         let scope = self.scopes.current;
-        let label = Label {
-            name,
-            scope,
-            stmt: UNDEFINED,
-        };
+        let label = Label::new(name, scope, UNDEFINED);
         let id = self.out.body.labels_mut().push(label);
         self.scopes.bind_undefined(name, id, start);
         self.scopes.labels.uses.push((id, start as u32));
@@ -298,7 +292,7 @@ impl Parser<'_> {
 
     /// A register declared by a plain name.
     pub(crate) fn plain_register(&mut self, decl: RegDeclId) -> RegId {
-        let register = Register { decl, number: 0 };
+        let register = Register::new(decl, 0);
         self.out.body.registers_mut().push(register)
     }
 
@@ -307,7 +301,7 @@ impl Parser<'_> {
         let stmt = self.out.body.statement_table().next_id();
         let name = self.intern(start, end);
         let scope = self.scopes.current;
-        let label = Label { name, scope, stmt };
+        let label = Label::new(name, scope, stmt);
         if let Some(id) = self.scopes.define_label(name, start) {
             self.out.body.labels_mut()[id] = label;
             return id;

@@ -269,11 +269,11 @@ impl Parser<'_> {
                 return Ok(part);
             }
         }
-        Ok(Operand::Address(self.out.pool().add_address(Address {
-            base: part,
-            offset: Operand::Absent,
+        Ok(Operand::Address(self.out.pool().add_address(Address::new(
+            part,
+            Operand::Absent,
             form,
-        })))
+        ))))
     }
 
     /// The form of an address in brackets: `.unified` may follow them.
@@ -341,11 +341,11 @@ impl Parser<'_> {
             return Err(self.cursor.unexpected("a constant offset"));
         }
         let offset = self.constant()?;
-        Ok(Operand::Address(self.out.pool().add_address(Address {
-            base,
-            offset,
-            form,
-        })))
+        Ok(Operand::Address(
+            self.out
+                .pool()
+                .add_address(Address::new(base, offset, form)),
+        ))
     }
 
     #[cold]
@@ -375,10 +375,10 @@ impl Parser<'_> {
         let offset = self.bracket_part()?;
         self.cursor.expect(b']', "`]` after an index")?;
         let form = AddressForm::Indexed;
-        Ok(Operand::Address(self.out.pool().add_address(Address {
-            base,
-            offset,
-            form,
-        })))
+        Ok(Operand::Address(
+            self.out
+                .pool()
+                .add_address(Address::new(base, offset, form)),
+        ))
     }
 }

@@ -131,7 +131,7 @@ impl Output {
 
     /// Adds an item that could not be parsed.
     pub(crate) fn push_opaque_item(&mut self, mentions: OperandRange, start: usize, end: usize) {
-        let id = self.module.opaques_mut().push(Opaque { mentions });
+        let id = self.module.opaques_mut().push(Opaque::new(mentions));
         self.push_item(Item::Opaque(id), start, end, false);
     }
 

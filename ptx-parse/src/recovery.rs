@@ -128,7 +128,7 @@ impl Parser<'_> {
         self.scopes.labels.forget_uses_from(span.start as usize);
         if let Statement::Inst(_) = statement {
             let mentions = OperandRange::default();
-            let opaque = self.out.body.opaques_mut().push(Opaque { mentions });
+            let opaque = self.out.body.opaques_mut().push(Opaque::new(mentions));
             self.out.body.statements_mut()[id] = Statement::Opaque(opaque);
         }
     }

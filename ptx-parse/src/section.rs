@@ -39,7 +39,7 @@ impl Parser<'_> {
             .out
             .module
             .sections_mut()
-            .push(Section { name, entries });
+            .push(Section::new(name, entries));
         let comments = self.cursor.trivia.comment;
         self.out
             .push_item(Item::Section(id), start, self.cursor.pos, comments);

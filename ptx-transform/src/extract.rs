@@ -20,6 +20,7 @@ use crate::{debug, headers};
 
 /// A part of a module.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Extracted {
     /// The text, and where its bytes were in the module.
     pub rewritten: Rewritten,

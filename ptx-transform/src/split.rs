@@ -14,6 +14,7 @@ use crate::item_text::{ItemText, items};
 
 /// Two parts of a module.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Split {
     /// The functions that were asked for, with everything they depend on.
     pub part: Extracted,

@@ -6,7 +6,7 @@ use ptx_ir::{
     Binding, Body, Declarator, Interface, Operand, Param, Span, Statement, StmtId, SymbolKind,
     VarDecl, VarId,
 };
-use ptx_isa::{Expected, ScalarType, StateSpace, TypeKind};
+use ptx_isa::{ConstantKind, Expected, RegisterWidth, ScalarType, StateSpace, TypeKind};
 
 use crate::call_tables::{self, CallTables};
 use crate::context::{Context, constant_kind, integer};
@@ -187,7 +187,7 @@ impl<'c, 'm> Call<'c, 'm> {
     ) -> Result<(), ArgumentMismatch> {
         let fits = match constant_kind(self.body.pool(), actual) {
             Some(ConstKind::Signed | ConstKind::Unsigned) => {
-                Expected::Type(ty).takes_integer() && ty != ScalarType::Pred
+                Expected::Type(ty).takes_constant(ConstantKind::Integer) && ty != ScalarType::Pred
             }
             Some(ConstKind::Double | ConstKind::Single) => {
                 ty.is_float() || ty.kind() == TypeKind::Bits
@@ -244,7 +244,7 @@ impl<'c, 'm> Call<'c, 'm> {
 }
 
 fn takes(formal: &Param, ty: ScalarType, found: ScalarType) -> Result<(), ArgumentMismatch> {
-    match Expected::Type(ty).takes_register(found, false) && formal.dims.is_empty() {
+    match Expected::Type(ty).takes_register(found, RegisterWidth::Exact) && formal.dims.is_empty() {
         true => Ok(()),
         false => Err(ArgumentMismatch::Type),
     }

@@ -134,7 +134,7 @@ fn must_agree(module: &Module, id: SigId) -> Option<Modifier> {
     let signature = module.signature(id);
     let forms = signature.instruction()?.forms();
     let slots = forms.iter().flat_map(|f| {
-        let of_rule = |r: &Rule| match r.kind {
+        let of_rule = |r: &Rule| match r.kind() {
             RuleKind::MustAgree(slot, _) => f.slot(slot.into()),
             _ => None,
         };

@@ -33,7 +33,7 @@ impl Traits {
         let forms = instruction.map_or(&[][..], |i| i.forms());
         let mut operands = forms.iter().flat_map(|f| f.operands());
         Self {
-            calls: operands.any(|o| matches!(o.role, Role::Args | Role::Rets)),
+            calls: operands.any(|o| matches!(o.role(), Role::Args | Role::Rets)),
             effects: Effects::of(forms),
         }
     }
@@ -52,7 +52,7 @@ enum Verdict {
 fn verdict(environment: Environment, query: &InstQuery<'_>) -> Verdict {
     match environment.select(query) {
         Ok(form) if environment.is_clean(&form) => Verdict::Clean,
-        Ok(form) if form.problems.is_empty() => Verdict::Deprecated,
+        Ok(form) if form.violations().is_empty() => Verdict::Deprecated,
         _ => Verdict::Illegal,
     }
 }
@@ -173,7 +173,7 @@ impl Instructions {
         let found = self.queries.ask_again(context.module, sig, |query| {
             match environment.select(query) {
                 Err(no_form) => alloc::vec![mismatch(query, &no_form)],
-                Ok(form) if form.problems.is_empty() => {
+                Ok(form) if form.violations().is_empty() => {
                     let old = environment.deprecations(&form);
                     let old = old.map(|deprecation| deprecated(query, deprecation));
                     redundant(query, &form).chain(old).collect()
@@ -204,22 +204,22 @@ type Found = (Part, InstProblemKind);
 
 /// Why no form takes the modifiers.
 fn mismatch(query: &InstQuery<'_>, no_form: &NoForm) -> Found {
-    let Some(form) = no_form.form else {
-        let kind = InstProblemKind::UnknownInstruction(query.opcode);
+    let Some(form) = no_form.form() else {
+        let kind = InstProblemKind::UnknownInstruction(query.opcode());
         return (Part::Mnemonic, kind);
     };
     let form = Named {
-        instruction: ptx_isa::find_instruction(query.opcode, query.modifiers),
+        instruction: ptx_isa::find_instruction(query.opcode(), query.modifiers()),
         form,
     };
-    let violations = no_form.problems.as_slice();
+    let violations = no_form.violations().as_slice();
     // A modifier that does not belong is closer to the mistake than one that is missing.
     let wrong = violations.iter().find_map(|v| match *v {
-        Violation::Modifier(index) => Some((index, query.modifiers.get(index).copied()?)),
+        Violation::Modifier(index) => Some((index, query.modifiers().get(index).copied()?)),
         _ => None,
     });
     if let Some((index, modifier)) = wrong {
-        let before = query.modifiers.get(..index).unwrap_or_default();
+        let before = query.modifiers().get(..index).unwrap_or_default();
         let reason = if before.contains(&modifier) {
             ModifierReason::Duplicate
         } else if form.form.accepts(modifier) {
@@ -249,8 +249,8 @@ fn redundant<'q>(
     form: &'q FormMatch<'_>,
 ) -> impl Iterator<Item = Found> + 'q {
     form.redundant().filter_map(|index| {
-        let modifier = *query.modifiers.get(index)?;
-        let before = query.modifiers.get(..index)?;
+        let modifier = *query.modifiers().get(index)?;
+        let before = query.modifiers().get(..index)?;
         let why = match before.contains(&modifier) {
             true => Redundancy::Duplicate,
             false => Redundancy::NoEffect,
@@ -261,16 +261,16 @@ fn redundant<'q>(
 }
 
 fn deprecated(query: &InstQuery<'_>, deprecation: Deprecation) -> Found {
-    let is_old = |m: &Modifier| deprecation.words.is_some_and(|w| w.contains(*m));
-    let index = query.modifiers.iter().position(is_old);
-    let modifier = index.and_then(|i| query.modifiers.get(i)).copied();
+    let is_old = |m: &Modifier| deprecation.words().is_some_and(|w| w.contains(*m));
+    let index = query.modifiers().iter().position(is_old);
+    let modifier = index.and_then(|i| query.modifiers().get(i)).copied();
     let part = index.map_or(Part::Mnemonic, |i| modifiers(i, i));
     (part, InstProblemKind::Deprecated(modifier, deprecation))
 }
 
 /// The violations of an instruction whose modifiers match a form: all of operands, or else the first of the others.
 fn violations(query: &InstQuery<'_>, selected: &FormMatch<'_>) -> Vec<Found> {
-    let all = selected.problems.as_slice();
+    let all = selected.violations().as_slice();
     // Where no row of a table matches, operands have no types and lengths.
     let table = all.iter().find(|v| matches!(v, Violation::Table(_)));
     if let Some(&violation) = table {
@@ -291,8 +291,8 @@ fn violations(query: &InstQuery<'_>, selected: &FormMatch<'_>) -> Vec<Found> {
 
 fn named(form: &FormMatch<'_>) -> Named {
     Named {
-        instruction: Some(form.instruction),
-        form: form.form,
+        instruction: Some(form.instruction()),
+        form: form.form(),
     }
 }
 
@@ -302,7 +302,7 @@ fn operand(
     index: usize,
     problem: OperandViolation,
 ) -> Option<Found> {
-    let found = match form.operands.get(index).map(|w| w.shape) {
+    let found = match form.operands().get(index).map(|w| w.shape) {
         Some(OperandShape::Register(ty)) => FoundOperand::Scalar(ty),
         Some(OperandShape::Special(register)) => FoundOperand::Scalar(register.scalar_type()),
         Some(OperandShape::RegisterVector(ty, len)) => FoundOperand::Vector(ty, len),
@@ -312,7 +312,7 @@ fn operand(
     };
     let mismatch = OperandMismatch {
         form: named(form),
-        operand: form.form.operands().get(index)?,
+        operand: form.form().operands().get(index)?,
         problem,
         expected: form.expected(index),
         found,
@@ -326,7 +326,7 @@ fn whole(query: &InstQuery<'_>, selected: &FormMatch<'_>, violation: Violation) 
     let form = named(selected);
     match violation {
         Violation::Count(least, most) => {
-            let found = query.operands.len();
+            let found = query.operands().len();
             let part = match found > most {
                 true => Part::Operand(most as u32),
                 false => Part::Mnemonic,

@@ -32,7 +32,7 @@ impl Effects {
     pub(crate) fn of(forms: &[&Form]) -> Self {
         let access = |wanted: &[Access]| {
             let mut operands = forms.iter().flat_map(|f| f.operands());
-            operands.any(|o| wanted.contains(&o.access))
+            operands.any(|o| wanted.contains(&o.access()))
         };
         Self {
             reads: access(&[Access::Read, Access::ReadWrite]),

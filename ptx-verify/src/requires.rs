@@ -226,7 +226,7 @@ impl<'m> Collector<'m> {
 /// Where an instruction is legal; `None` where it is not anywhere.
 fn availability(query: &InstQuery<'_>) -> Option<Availability> {
     let candidates = query.candidates();
-    let legal: Vec<_> = candidates.filter(|s| s.problems.is_empty()).collect();
+    let legal: Vec<_> = candidates.filter(|s| s.violations().is_empty()).collect();
     let targets = |v: PtxVersion| {
         let all = legal.iter().map(|s| s.targets(v));
         all.fold(TargetSet::NONE, TargetSet::or)

@@ -57,8 +57,14 @@ fn words(modifiers: &[Modifier], types: bool) -> Result<String> {
 /// How many operands a form has: bit `n` of the set means `n` operands.
 fn operand_counts(form: &Form) -> u32 {
     let positions = |optional: bool| {
-        let operands = form.operands().iter().filter(|o| optional || !o.optional);
-        operands.map(|o| o.position).collect::<BTreeSet<u8>>().len()
+        let operands = form
+            .operands()
+            .iter()
+            .filter(|o| optional || !o.is_optional());
+        operands
+            .map(|o| o.position())
+            .collect::<BTreeSet<u8>>()
+            .len()
     };
     (positions(false)..=positions(true)).fold(0, |set, n| set | 1 << n)
 }

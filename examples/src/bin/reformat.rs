@@ -1,4 +1,4 @@
-//! Prints a file in the canonical style with four spaces, or says what is wrong with it.
+//! Prints a file in the canonical style with four spaces, or its errors.
 //!
 //! `cargo run -p ptx-examples --bin reformat -- FILE`
 

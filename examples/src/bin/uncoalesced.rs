@@ -2,7 +2,7 @@
 //!
 //! The *stride* of a value is how much larger it is in the next thread of a warp, which is taken to go the same way:
 //! 1 for `%tid.x`, 0 for what is the same everywhere. Sums, differences, products with constants, shifts and
-//! conversions are followed, through loops too. What is not understood, such as an index out of memory, is not
+//! conversions are followed, through loops too. What is unknown, such as an index loaded from memory, is not
 //! reported; neither are loads where all threads read the same.
 //!
 //! `cargo run -p ptx-examples --bin uncoalesced -- FILE`

@@ -71,11 +71,7 @@ fn tables_by_hand() {
     assert_eq!(pool.list(list), [Operand::Small(1), Operand::Sink]);
     let range = pool.extend(&[Operand::Small(2)]);
     assert_eq!(pool.slice(range), [Operand::Small(2)]);
-    let address = Address {
-        base: Operand::Small(2),
-        offset: Operand::Absent,
-        form: AddressForm::Bracketed,
-    };
+    let address = Address::new(Operand::Small(2), Operand::Absent, AddressForm::Bracketed);
     let address = pool.add_address(address);
     pool.set_form(address, AddressForm::Bare);
     pool.map_names(|o| {
@@ -92,7 +88,7 @@ fn tables_by_hand() {
     );
     let value = constant::ConstValue::signed(4);
     let text = ptx_ir::NameId::new(0);
-    let id = pool.add_immediate(Immediate { text, value });
+    let id = pool.add_immediate(Immediate::new(text, value));
     assert_eq!(pool.immediate(id).unwrap().value, value);
 
     let mut module = raw::module_with_source(source);
@@ -213,7 +209,7 @@ fn keys_and_labels() {
     let saturating = queries.ask(body, &mnemonic, operands, |query| {
         environment
             .select(query)
-            .map(|form| form.form.syntax().to_string())
+            .map(|form| form.form().syntax().to_string())
             .ok()
     });
     let syntax = saturating.flatten().unwrap();

@@ -1,8 +1,8 @@
 use ptx_isa::OperandShape::{Integer, Register};
 use ptx_isa::describe::{each_fact, floors, type_of};
 use ptx_isa::{
-    ActualOperand, Directive, Expected, InstQuery, Modifier, Opcode, PtxVersion, ScalarType as T,
-    StateSpace, Target, find_instruction,
+    ActualOperand, Directive, Expected, InstQuery, Modifier, Opcode, PtxVersion, RegisterWidth,
+    ScalarType as T, StateSpace, Target, find_instruction,
 };
 
 #[test]
@@ -30,7 +30,7 @@ fn an_instruction_of_the_table() {
     let types: Vec<String> = form
         .operands()
         .iter()
-        .map(|o| type_of(form, o.ty).to_string())
+        .map(|o| type_of(form, o.ty()).to_string())
         .collect();
     assert!(
         types
@@ -47,15 +47,10 @@ fn an_instruction_of_the_table() {
     assert!(lines > 0);
 
     let operands = [Register(T::F32), Register(T::F32), Register(T::F32)].map(ActualOperand::new);
-    let request = InstQuery {
-        opcode: Opcode::Add,
-        modifiers: &modifiers,
-        operands: &operands,
-        in_entry: true,
-    };
+    let request = InstQuery::new(Opcode::Add, &modifiers, &operands);
     assert!(request.candidates().count() > 0);
     let mut selection = request.select_anywhere().unwrap();
-    assert!(selection.problems.is_empty());
+    assert!(selection.violations().is_empty());
     assert_eq!(selection.redundant().count(), 0);
     assert_eq!(
         selection
@@ -64,17 +59,12 @@ fn an_instruction_of_the_table() {
         0
     );
     selection.add_floors(PtxVersion::CURRENT, Target::Sm90);
-    assert!(selection.problems.is_empty());
+    assert!(selection.violations().is_empty());
     // A shuffle without `.sync` is deprecated, and gone on newer targets.
     let modifiers = [Modifier::Idx, Modifier::B32];
     let operands =
         [Register(T::B32), Register(T::B32), Integer(0), Integer(31)].map(ActualOperand::new);
-    let request = InstQuery {
-        opcode: Opcode::Shfl,
-        modifiers: &modifiers,
-        operands: &operands,
-        in_entry: true,
-    };
+    let request = InstQuery::new(Opcode::Shfl, &modifiers, &operands);
     let mut selection = request.select_anywhere().unwrap();
     assert!(
         selection
@@ -83,7 +73,7 @@ fn an_instruction_of_the_table() {
             > 0
     );
     selection.add_floors(old.0, old.1);
-    assert!(!selection.problems.is_empty());
+    assert!(!selection.violations().is_empty());
     assert!(Opcode::Call.takes_lists() && !Opcode::Add.takes_lists());
     assert!(Directive::Func.is_allowed_in(ptx_isa::DirectivePosition::Module));
     let of_bar = find_instruction(Opcode::Mbarrier, &[Modifier::Init, Modifier::B64]);
@@ -94,8 +84,8 @@ fn an_instruction_of_the_table() {
 #[test]
 fn types_and_spaces() {
     assert!(Expected::Type(T::Pred).is_predicate() && !Expected::Width(32).is_predicate());
-    assert!(Expected::Width(32).takes_element(T::B32, false));
-    assert!(!Expected::Width(32).takes_element(T::B64, false));
+    assert!(Expected::Width(32).takes_element(T::B32, RegisterWidth::Exact));
+    assert!(!Expected::Width(32).takes_element(T::B64, RegisterWidth::Exact));
     assert!(T::F16.is_float() && !T::U32.is_float());
     assert!(T::B32.is_parameter_type() && !T::Pred.is_parameter_type());
     assert!(StateSpace::Shared.is_addressable() && !StateSpace::Reg.is_addressable());

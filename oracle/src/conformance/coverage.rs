@@ -45,7 +45,7 @@ pub(crate) fn cover(
         words.iter().map(goal)
     });
     let rows = form.tables().iter().enumerate().flat_map(|(t, table)| {
-        (0..table.rows.len()).map(move |r| Goal {
+        (0..table.rows().len()).map(move |r| Goal {
             row: Some((t, r)),
             ..Goal::default()
         })
@@ -101,7 +101,7 @@ pub(crate) fn breaking(
 /// Whether a rule forbids something on every version and target.
 pub(crate) fn forbids(rule: &Rule) -> bool {
     use RuleKind::{Deny, Ordered, Require};
-    matches!(rule.kind, Require(..) | Deny(..) | Ordered(..))
+    matches!(rule.kind(), Require(..) | Deny(..) | Ordered(..))
 }
 
 /// Two slots and what they hold.
@@ -164,7 +164,7 @@ fn attempt(
     }
     for (t, table) in form.tables().iter().enumerate() {
         let fits = |row: &&ptx_isa::Row| {
-            let mut cells = row.cells.iter().zip(table.columns);
+            let mut cells = row.cells().iter().zip(table.columns());
             cells.all(|(cell, &column)| {
                 let column = usize::from(column);
                 let word = choice.get(column).copied().unwrap_or(&[]);
@@ -177,13 +177,13 @@ fn attempt(
             })
         };
         let row = match goal.row {
-            Some((table, r)) if table == t => form.tables().get(t)?.rows.get(r)?,
+            Some((table, r)) if table == t => form.tables().get(t)?.rows().get(r)?,
             _ => {
-                let fitting: Vec<_> = table.rows.iter().filter(fits).collect();
+                let fitting: Vec<_> = table.rows().iter().filter(fits).collect();
                 rng.choice(fitting)?
             }
         };
-        for (cell, &column) in row.cells.iter().zip(table.columns) {
+        for (cell, &column) in row.cells().iter().zip(table.columns()) {
             let column = usize::from(column);
             if fixed.get(column) == Some(&true) {
                 continue;

@@ -39,7 +39,9 @@ mod tests {
             return false;
         };
         let legal = queries.ask(body, &mnemonic, body.operands(id), |query| {
-            let mut legal = query.candidates().filter(|form| form.problems.is_empty());
+            let mut legal = query
+                .candidates()
+                .filter(|form| form.violations().is_empty());
             let has_target = |form: &FormMatch<'_>| {
                 let mut versions = PtxVersion::KNOWN.iter().rev();
                 versions.any(|v| form.targets(*v) != TargetSet::NONE)

@@ -144,12 +144,7 @@ pub(crate) fn ask<R>(
         .zip(&middle)
         .map(|(o, m)| o.written(m))
         .collect();
-    question(&InstQuery {
-        opcode,
-        modifiers,
-        operands: &outer,
-        in_entry: true,
-    })
+    question(&InstQuery::new(opcode, modifiers, &outer))
 }
 
 impl fmt::Display for Operand {

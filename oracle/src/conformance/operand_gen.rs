@@ -59,8 +59,8 @@ pub(crate) fn fill(
     for _ in 0..ROUNDS {
         let operands = assemble(form, &places)?;
         let problems = ask(instruction.opcode(), &modifiers, &operands, |request| {
-            let mut own = request.candidates().filter(|s| ptr::eq(s.form, form));
-            own.next().map(|s| s.problems)
+            let mut own = request.candidates().filter(|s| ptr::eq(s.form(), form));
+            own.next().map(|s| *s.violations())
         })?;
         let (done, kind) = match (but_for, problems.as_slice()) {
             (None, found) => (found.is_empty(), "form"),
@@ -83,7 +83,7 @@ pub(crate) fn fill(
             }
             reroll(&mut places, rng);
             for (place, wanted) in places.iter_mut().zip(form.operands()) {
-                place.present = !wanted.optional || rng.bool();
+                place.present = !wanted.is_optional() || rng.bool();
             }
         }
     }
@@ -100,7 +100,7 @@ fn places(form: &Form, words: &[Modifier], rng: &mut Rng) -> Option<Vec<Place>> 
     };
     let operands = form.operands().iter().enumerate();
     let places = operands.map(|(i, wanted)| Place {
-        present: !wanted.optional || wanted.iff.is_none() && rng.bool(),
+        present: !wanted.is_optional() || wanted.condition().is_none() && rng.bool(),
         length: None,
         choices: choices(i as u16, wanted, &typed),
         chosen: 0,
@@ -150,7 +150,7 @@ fn assemble(form: &Form, places: &[Place]) -> Option<Vec<Operand>> {
     let mut out: Vec<(u8, Nesting, Vec<Operand>)> = Vec::new();
     let has = |role: Role| {
         let mut all = form.operands().iter().zip(places);
-        u8::from(all.any(|(w, p)| w.role == role && p.present))
+        u8::from(all.any(|(w, p)| w.role() == role && p.present))
     };
     let (results, parameters) = (has(Role::Rets), has(Role::Args));
     for (wanted, place) in form.operands().iter().zip(places) {
@@ -166,8 +166,8 @@ fn assemble(form: &Form, places: &[Place]) -> Option<Vec<Operand>> {
             operand = vector(&operand, length);
         }
         match out.last_mut() {
-            Some((at, _, parts)) if *at == wanted.position => parts.push(operand),
-            _ => out.push((wanted.position, wanted.nesting, vec![operand])),
+            Some((at, _, parts)) if *at == wanted.position() => parts.push(operand),
+            _ => out.push((wanted.position(), wanted.nesting(), vec![operand])),
         }
     }
     let outer = out.into_iter().map(|(_, within, mut parts)| match within {
@@ -211,17 +211,17 @@ pub(crate) fn vector(first: &Operand, length: u16) -> Operand {
 fn choices(index: u16, wanted: &Wanted, typed: &impl Fn(u8) -> Option<ScalarType>) -> Vec<Operand> {
     let mut out = Vec::new();
     let number = index * 4;
-    match wanted.role {
+    match wanted.role() {
         Role::Def | Role::Use | Role::ReadWrite => {
             registers(number, wanted, typed, &mut out);
-            if wanted.role == Role::Use {
+            if wanted.role() == Role::Use {
                 constants(wanted, &mut out);
             }
         }
         Role::Imm => constants(wanted, &mut out),
         Role::Addr => addresses(number, wanted, &mut out),
         Role::Label => out.push(Operand::new(Kind::Label)),
-        Role::Func if wanted.marks.contains(Marks::REG) => {
+        Role::Func if wanted.marks().contains(Marks::REG) => {
             out.push(Operand::register(ScalarType::B64, number))
         }
         Role::Func => out.push(Operand::new(Kind::Function(0, 0))),
@@ -249,8 +249,8 @@ fn registers(
     typed: &impl Fn(u8) -> Option<ScalarType>,
     out: &mut Vec<Operand>,
 ) {
-    let has = |mark| wanted.marks.contains(mark);
-    let exact = match wanted.ty {
+    let has = |mark| wanted.marks().contains(mark);
+    let exact = match wanted.ty() {
         TypeExpr::Scalar(ty) => Some(ty),
         ty => ty.slot().and_then(typed),
     };
@@ -290,7 +290,7 @@ fn registers(
 }
 
 fn addresses(number: u16, wanted: &Wanted, out: &mut Vec<Operand>) {
-    let has = |mark| wanted.marks.contains(mark);
+    let has = |mark| wanted.marks().contains(mark);
     let pointer = if has(Marks::TMEM) {
         ScalarType::B32
     } else {
@@ -352,11 +352,11 @@ fn bits() -> impl Iterator<Item = ScalarType> {
 
 fn constants(wanted: &Wanted, out: &mut Vec<Operand>) {
     let integer = |value| Operand::new(Kind::Integer(value));
-    match wanted.range {
+    match wanted.range() {
         Some(range) => {
-            let steps = (range.high - range.low) / range.step.max(1);
-            let middle = range.low + steps / 2 * range.step;
-            out.extend([range.low, range.high, middle].map(integer));
+            let steps = (range.high() - range.low()) / range.step().max(1);
+            let middle = range.low() + steps / 2 * range.step();
+            out.extend([range.low(), range.high(), middle].map(integer));
         }
         None => out.extend([1, 0, 16].map(integer)),
     }

@@ -54,7 +54,7 @@ pub(crate) struct Pool {
 fn is_opaque(form: &Form) -> bool {
     let handles = [Marks::TEXTURE, Marks::SAMPLER, Marks::SURFACE];
     let mut operands = form.operands().iter();
-    operands.any(|o| handles.into_iter().any(|mark| o.marks.contains(mark)))
+    operands.any(|o| handles.into_iter().any(|mark| o.marks().contains(mark)))
 }
 
 impl Pool {

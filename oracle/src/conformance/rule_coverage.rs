@@ -26,11 +26,13 @@ pub(crate) fn print(cases: &[Case]) {
     }
     for case in cases {
         ask(case.opcode, &case.modifiers, &case.operands, |request| {
-            let refused = request.candidates().all(|s| !s.problems.is_empty());
+            let refused = request.candidates().all(|s| !s.violations().is_empty());
             for selection in request.candidates().filter(|_| refused) {
-                if let [Violation::Rule(rule)] = selection.problems.as_slice() {
-                    let text = describe::rule(selection.form, rule).to_string();
-                    *weights.entry((selection.form.section(), text)).or_default() += 1;
+                if let [Violation::Rule(rule)] = selection.violations().as_slice() {
+                    let text = describe::rule(selection.form(), rule).to_string();
+                    *weights
+                        .entry((selection.form().section(), text))
+                        .or_default() += 1;
                 }
             }
         });

@@ -106,7 +106,7 @@ pub struct Edge {
 }
 
 /// A block of a [`Cfg`].
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub struct Block {
     /// Its first statement.

@@ -12,7 +12,7 @@ pub fn is_copy(opcode: Opcode) -> bool {
 }
 
 /// An address of a state space and a generic one: what turns one into the other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Conversion {
     /// The state space.
     pub space: StateSpace,

@@ -43,7 +43,8 @@ pub struct Operation<'a> {
 }
 
 /// What an instruction computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Folded {
     /// The bits of the destination, in the width of `ty`; in a wider register the client extends them by `ty`.
     pub value: u128,

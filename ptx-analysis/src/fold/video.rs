@@ -24,7 +24,7 @@ use ptx_isa::{Modifier, Opcode, ScalarType, Selector, TypeKind};
 /// });
 /// assert_eq!(found.map(|f| f.value as u32 as i32), Some(-123));
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Video {
     /// The part of the destination that is written: `d.h0`, `d.b3210`.
     pub into: Option<Selector>,

@@ -97,7 +97,7 @@ fn fillings(form: &Form) -> Vec<Words> {
             return false;
         };
         form.tables().iter().all(|t| t.row(&found).is_some())
-            && form.rules().iter().all(|rule| match rule.kind {
+            && form.rules().iter().all(|rule| match rule.kind() {
                 RuleKind::Require(when, then) => {
                     when.decide(&found) != Some(true) || then.decide(&found) != Some(false)
                 }

@@ -7,8 +7,8 @@ use ptx_ir::raw::{RawBody, RawModule, body_with_capacity, push_statement};
 use ptx_ir::{
     AddrId, Address, Attribute, Binding, Body, BodyId, DeclId, Declarator, DirectiveStmt, FuncId,
     GuardSense, Inst, InstId, Label, LabelId, NameId, Opaque, Operand, OperandPool, Param,
-    Prototype, RegDecl, RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId, StmtSpan,
-    SymbolKind, TableRange, Var, VarDecl, VarId,
+    Prototype, RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId, StmtSpan, SymbolKind,
+    TableRange, Var, VarId,
 };
 
 use super::operand::{Leaves, copy_operand, copy_range};
@@ -93,9 +93,10 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
                 base: Operand::Reg(base),
                 offset: offset @ (Operand::Absent | Operand::Small(_)),
                 form,
+                ..
             }) => {
                 let base = self.names.leaf_register(base);
-                let address = Address { base, offset, form };
+                let address = Address::new(base, offset, form);
                 Operand::Address(self.pool.add_address(address))
             }
             _ => self.operand(Operand::Address(id)),
@@ -157,9 +158,11 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
             }
             Statement::Decl(id) => Statement::Decl(self.declaration(id, stmt)?),
             Statement::Directive(id) => {
-                let DirectiveStmt { directive, args } = *self.names.from.directives().get(id)?;
+                let DirectiveStmt {
+                    directive, args, ..
+                } = *self.names.from.directives().get(id)?;
                 let args = self.range(args);
-                let new = DirectiveStmt { directive, args };
+                let new = DirectiveStmt::new(directive, args);
                 Statement::Directive(self.names.to.directives_mut().push(new))
             }
             Statement::Prototype(id) => {
@@ -168,15 +171,19 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
                     .names
                     .module
                     .interface(&prototype.interface, |_, param| param.binding);
-                Statement::Prototype(self.names.to.prototypes_mut().push(Prototype { interface }))
+                Statement::Prototype(
+                    self.names
+                        .to
+                        .prototypes_mut()
+                        .push(Prototype::new(interface)),
+                )
             }
             Statement::Open(id) => {
                 let parent = self.names.scope;
-                self.names.to.inner_scopes_mut().push(Scope {
-                    parent,
-                    open: stmt,
-                    close: None,
-                });
+                self.names
+                    .to
+                    .inner_scopes_mut()
+                    .push(Scope::new(parent, stmt));
                 self.names.scope = ScopeId::new(self.names.to.inner_scopes().len() as u32);
                 set(&mut self.names.scopes, id, self.names.scope);
                 Statement::Open(self.names.scope)
@@ -196,7 +203,7 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
             Statement::Function(id) => Statement::Function(self.names.module.function(id)?),
             Statement::Opaque(id) => {
                 let mentions = self.range(self.names.from.opaques().get(id)?.mentions);
-                Statement::Opaque(self.names.to.opaques_mut().push(Opaque { mentions }))
+                Statement::Opaque(self.names.to.opaques_mut().push(Opaque::new(mentions)))
             }
             _ => return None,
         })
@@ -205,13 +212,11 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
     fn declaration(&mut self, id: DeclId, stmt: StmtId) -> Option<DeclId> {
         let from = self.names.from.declarations();
         let decl = *from.decls.get(id)?;
-        let copied = VarDecl {
-            bank: self.operand(decl.bank),
-            align: self.operand(decl.align),
-            ty: self.names.module.type_name(decl.ty),
-            attributes: self.attributes(decl.attributes),
-            ..decl
-        };
+        let mut copied = decl;
+        copied.bank = self.operand(decl.bank);
+        copied.align = self.operand(decl.align);
+        copied.ty = self.names.module.type_name(decl.ty);
+        copied.attributes = self.attributes(decl.attributes);
         let new = self.names.to.declarations_mut().decls.push(copied);
         let start = self.names.to.declarations().declarators.len() as u32;
         for declarator in from.declarators(id) {
@@ -221,13 +226,13 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
                 Binding::Var(id) => self.names.var(id, Some(stmt)).map(Binding::Var),
                 _ => None,
             };
-            let copied = Declarator {
-                name: self.names.module.name(declarator.name),
-                binding: binding.unwrap_or(Binding::None),
-                count,
-                dims,
-                init: self.operand(declarator.init),
-            };
+            let mut copied = Declarator::new(
+                self.names.module.name(declarator.name),
+                binding.unwrap_or(Binding::None),
+            );
+            copied.count = count;
+            copied.dims = dims;
+            copied.init = self.operand(declarator.init);
             self.names.to.declarations_mut().declarators.push(copied);
         }
         let declarators = TableRange {
@@ -289,11 +294,11 @@ impl<'f> BodyNames<'_, 'f, '_> {
 
     #[cold]
     fn new_register(&mut self, id: RegId) -> Option<RegId> {
-        let Register { decl, number } = *self.from.registers().get(id)?;
+        let Register { decl, number, .. } = *self.from.registers().get(id)?;
         let of = self.reg_decl(decl, None)?;
         let new = match get(&self.plain, decl) {
             Some(plain) => plain,
-            None => self.to.registers_mut().push(Register { decl: of, number }),
+            None => self.to.registers_mut().push(Register::new(of, number)),
         };
         set(&mut self.registers, id, new);
         Some(new)
@@ -305,18 +310,16 @@ impl<'f> BodyNames<'_, 'f, '_> {
             return Some(known);
         }
         let decl = *self.from.reg_decls().get(id)?;
-        let copied = RegDecl {
-            name: self.module.name(decl.name),
-            ty: self.module.type_name(decl.ty),
-            scope: self.scope,
-            stmt,
-            ..decl
-        };
+        let mut copied = decl;
+        copied.name = self.module.name(decl.name);
+        copied.ty = self.module.type_name(decl.ty);
+        copied.scope = self.scope;
+        copied.stmt = stmt;
         let new = self.to.reg_decls_mut().push(copied);
         set(&mut self.reg_decls, id, new);
         if decl.count.is_none() {
             let number = 0;
-            let plain = self.to.registers_mut().push(Register { decl: new, number });
+            let plain = self.to.registers_mut().push(Register::new(new, number));
             set(&mut self.plain, id, plain);
         }
         Some(new)
@@ -358,11 +361,7 @@ impl<'f> BodyNames<'_, 'f, '_> {
             return Some(known);
         }
         let name = self.from.labels().get(id)?.name;
-        let label = Label {
-            name: self.module.name(name),
-            scope: self.scope,
-            stmt: UNPLACED,
-        };
+        let label = Label::new(self.module.name(name), self.scope, UNPLACED);
         let new = self.to.labels_mut().push(label);
         set(&mut self.labels, id, new);
         Some(new)

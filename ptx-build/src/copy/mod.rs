@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use ptx_ir::raw::{RawModule, push_item};
 use ptx_ir::{
     Attribute, Binding, DeclId, Declarator, DirectiveStmt, EntityId, FuncId, Function, Interface,
-    Item, Module, NameId, Operand, Param, Pointer, Section, SectionEntry, SigId, StmtSpan, Symbol,
-    SymbolId, SymbolKind, TableRange, TypeName, VarDecl,
+    Item, Module, NameId, Operand, Param, Section, SectionEntry, SigId, StmtSpan, Symbol, SymbolId,
+    SymbolKind, TableRange, TypeName, VarDecl,
 };
 
 pub(crate) use body::{BodyCopier, BodyNames, UNPLACED};
@@ -112,11 +112,9 @@ impl<'f, 't> Copier<'f, 't> {
 
     fn add_symbol(&mut self, id: SymbolId, symbol: Symbol, kind: SymbolKind) -> SymbolId {
         let name = self.name(symbol.name);
-        let new = self.to.symbols_mut().push(Symbol {
-            name,
-            number: symbol.number,
-            kind,
-        });
+        let mut copied = Symbol::new(name, kind);
+        copied.number = symbol.number;
+        let new = self.to.symbols_mut().push(copied);
         set(&mut self.symbols, id, new);
         new
     }
@@ -163,17 +161,14 @@ impl<'f, 't> Copier<'f, 't> {
             }),
             Item::Opaque(id) => self.from.opaques().get(id).copied().map(|opaque| {
                 let mentions = self.range(opaque.mentions);
-                Item::Opaque(self.to.opaques_mut().push(ptx_ir::Opaque { mentions }))
+                Item::Opaque(self.to.opaques_mut().push(ptx_ir::Opaque::new(mentions)))
             }),
             _ => None,
         }
     }
 
     fn directive(&mut self, stmt: DirectiveStmt) -> DirectiveStmt {
-        DirectiveStmt {
-            directive: stmt.directive,
-            args: self.range(stmt.args),
-        }
+        DirectiveStmt::new(stmt.directive, self.range(stmt.args))
     }
 
     fn section(&mut self, section: &Section) -> Section {
@@ -188,7 +183,7 @@ impl<'f, 't> Copier<'f, 't> {
             other => other,
         });
         let entries = entries.collect();
-        Section { name, entries }
+        Section::new(name, entries)
     }
 
     fn attributes(&mut self, range: TableRange) -> TableRange {
@@ -209,13 +204,11 @@ impl<'f, 't> Copier<'f, 't> {
 
     fn declaration(&mut self, id: DeclId) -> Option<DeclId> {
         let decl = *self.from.declarations().decls.get(id)?;
-        let copied = VarDecl {
-            bank: self.operand(decl.bank),
-            attributes: self.attributes(decl.attributes),
-            align: self.operand(decl.align),
-            ty: self.type_name(decl.ty),
-            ..decl
-        };
+        let mut copied = decl;
+        copied.bank = self.operand(decl.bank);
+        copied.attributes = self.attributes(decl.attributes);
+        copied.align = self.operand(decl.align);
+        copied.ty = self.type_name(decl.ty);
         let new = self.to.declarations_mut().decls.push(copied);
         set(&mut self.declarations, id, new);
         let start = self.to.declarations().declarators.len() as u32;
@@ -223,13 +216,10 @@ impl<'f, 't> Copier<'f, 't> {
             let count = self.operand(declarator.count);
             let dims = self.range(declarator.dims);
             let binding = self.declared_symbol(declarator, decl, new);
-            let copied = Declarator {
-                name: self.name(declarator.name),
-                binding,
-                count,
-                dims,
-                init: self.operand(declarator.init),
-            };
+            let mut copied = Declarator::new(self.name(declarator.name), binding);
+            copied.count = count;
+            copied.dims = dims;
+            copied.init = self.operand(declarator.init);
             self.to.declarations_mut().declarators.push(copied);
         }
         let declarators = TableRange {
@@ -281,13 +271,11 @@ impl<'f, 't> Copier<'f, 't> {
             let kind = SymbolKind::Function(new);
             Some(known.unwrap_or_else(|| self.add_symbol(symbol, of, kind)))
         });
-        let copied = Function {
-            name: self.name(function.name),
-            symbol,
-            attributes,
-            body: None,
-            ..function
-        };
+        let mut copied = function;
+        copied.name = self.name(function.name);
+        copied.symbol = symbol;
+        copied.attributes = attributes;
+        copied.body = None;
         if let Some(place) = self.to.functions_mut().get_mut(new) {
             *place = copied;
         }
@@ -307,15 +295,11 @@ impl<'f, 't> Copier<'f, 't> {
             let stmt = self.directive(*stmt);
             self.to.interface_directives_mut().push(stmt);
         }
-        Interface {
-            returns,
-            params,
-            directives: TableRange {
-                start,
-                ..interface.directives
-            },
-            ..*interface
-        }
+        let mut copied = *interface;
+        copied.returns = returns;
+        copied.params = params;
+        copied.directives.start = start;
+        copied
     }
 
     fn params(
@@ -325,19 +309,16 @@ impl<'f, 't> Copier<'f, 't> {
     ) -> TableRange {
         let start = self.to.params().len() as u32;
         for param in range.of(self.from.params()) {
-            let copied = Param {
-                align: self.operand(param.align),
-                ty: self.type_name(param.ty),
-                trailing_align: self.operand(param.trailing_align),
-                ptr: param.ptr.map(|ptr| Pointer {
-                    align: self.operand(ptr.align),
-                    ..ptr
-                }),
-                name: param.name.map(|name| self.name(name)),
-                binding: bind(self, param),
-                dims: self.range(param.dims),
-                ..*param
-            };
+            let mut copied = *param;
+            copied.align = self.operand(param.align);
+            copied.ty = self.type_name(param.ty);
+            copied.trailing_align = self.operand(param.trailing_align);
+            if let Some(ptr) = &mut copied.ptr {
+                ptr.align = self.operand(ptr.align);
+            }
+            copied.name = param.name.map(|name| self.name(name));
+            copied.binding = bind(self, param);
+            copied.dims = self.range(param.dims);
             self.to.params_mut().push(copied);
         }
         TableRange { start, ..range }

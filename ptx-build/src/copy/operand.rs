@@ -31,9 +31,9 @@ pub(super) fn copy_operand(
         Operand::Section(name) => Operand::Section(leaves.name(name)),
         Operand::Str(name) => Operand::Str(leaves.name(name)),
         Operand::Imm(id) => match from.immediate(id).copied() {
-            Some(Immediate { text, value }) => {
+            Some(Immediate { text, value, .. }) => {
                 let text = leaves.name(text);
-                Operand::Imm(to.add_immediate(Immediate { text, value }))
+                Operand::Imm(to.add_immediate(Immediate::new(text, value)))
             }
             None => Operand::Absent,
         },
@@ -42,7 +42,7 @@ pub(super) fn copy_operand(
                 let base = copy_operand(leaves, from, to, address.base);
                 let offset = copy_operand(leaves, from, to, address.offset);
                 let form = address.form;
-                Operand::Address(to.add_address(Address { base, offset, form }))
+                Operand::Address(to.add_address(Address::new(base, offset, form)))
             }
             None => Operand::Absent,
         },

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use ptx_ir::raw::{RawBody, push_statement};
 use ptx_ir::{
     Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
-    LabelId, Module, NameId, Operand, OperandRange, RegDecl, RegDeclId, RegId, Register, ScopeId,
-    Span, Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
+    LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
+    Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
@@ -390,13 +390,9 @@ impl Body {
             return LabelId::new(u32::MAX);
         };
         let (name, labels) = (info.record, self.records.labels_mut());
-        *info.id.get_or_insert_with(|| {
-            labels.push(Label {
-                name,
-                scope: ScopeId::new(0),
-                stmt: UNPLACED,
-            })
-        })
+        *info
+            .id
+            .get_or_insert_with(|| labels.push(Label::new(name, ScopeId::new(0), UNPLACED)))
     }
 
     /// The record of a register.
@@ -407,7 +403,7 @@ impl Body {
         };
         let (decl, number) = (info.decl, info.number);
         let registers = self.records.registers_mut();
-        *(info.id).get_or_insert_with(|| registers.push(Register { decl, number }))
+        *(info.id).get_or_insert_with(|| registers.push(Register::new(decl, number)))
     }
 
     /// The name of fresh registers or of a parameter.
@@ -418,14 +414,10 @@ impl Body {
         ty: ScalarType,
         vector: u8,
     ) -> RegDeclId {
-        self.records.reg_decls_mut().push(RegDecl {
-            name,
-            count,
-            ty: TypeName::Known(ty),
-            vector,
-            scope: ScopeId::new(0),
-            stmt: None,
-        })
+        let mut decl = RegDecl::new(name, TypeName::Known(ty), ScopeId::new(0));
+        decl.count = count;
+        decl.vector = vector;
+        self.records.reg_decls_mut().push(decl)
     }
 
     /// Declares a range of fresh registers.
@@ -444,33 +436,22 @@ impl Body {
         let name = record.name;
         let count = constant(&count.to_string(), module, self.records.pool_mut());
         let declarations = self.records.declarations_mut();
-        let start = declarations.declarators.push(Declarator {
-            name,
-            binding: Binding::Register(decl),
-            count: count.unwrap_or(Operand::Absent),
-            dims: OperandRange::default(),
-            init: Operand::Absent,
-        });
-        let id = declarations.decls.push(VarDecl {
-            linkage: None,
-            space: StateSpace::Reg,
-            bank: Operand::Absent,
-            attributes: TableRange::default(),
-            align: Operand::Absent,
-            vector: 1,
-            ty: TypeName::Known(ty),
-            declarators: TableRange {
-                start: start as u32,
-                len: 1,
-            },
-        });
+        let mut declarator = Declarator::new(name, Binding::Register(decl));
+        declarator.count = count.unwrap_or(Operand::Absent);
+        let start = declarations.declarators.push(declarator);
+        let mut decl = VarDecl::new(StateSpace::Reg, TypeName::Known(ty));
+        decl.declarators = TableRange {
+            start: start as u32,
+            len: 1,
+        };
+        let id = declarations.decls.push(decl);
         let span = StmtSpan::new(Span::default(), false);
         push_statement(&mut self.records, Statement::Decl(id), span)
     }
 
     pub(super) fn add_directive(&mut self, directive: Directive, args: &[Operand]) -> DirectiveId {
         let args = self.records.pool_mut().extend(args);
-        let stmt = DirectiveStmt { directive, args };
+        let stmt = DirectiveStmt::new(directive, args);
         self.records.directives_mut().push(stmt)
     }
 

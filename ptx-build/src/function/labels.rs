@@ -20,7 +20,8 @@ use crate::operand::{IntoOperands, OperandExpr};
 use crate::refusal::hidden;
 
 /// An entry of a table of labels.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
 pub enum BranchTarget {
     /// A label.
     Label(CodeLabel),
@@ -357,11 +358,10 @@ impl FunctionBuilder<'_> {
         let parent = ScopeId::new(self.body.scope());
         let id = ScopeId::new(self.body.outer.len() as u32);
         let open = self.body.statement_line(Statement::Open(id), "{");
-        self.body.records.inner_scopes_mut().push(Scope {
-            parent,
-            open,
-            close: None,
-        });
+        self.body
+            .records
+            .inner_scopes_mut()
+            .push(Scope::new(parent, open));
         self.body.push_scope();
     }
 

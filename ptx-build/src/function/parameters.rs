@@ -265,17 +265,10 @@ impl FunctionBuilder<'_> {
             true => self.body.records.pool_mut().extend(&[Operand::Absent]),
             false => OperandRange::default(),
         };
-        let param = Param {
-            space: declaration.space,
-            align: Operand::Absent,
-            vector: declaration.vector_len(),
-            ty: TypeName::Known(declaration.ty),
-            trailing_align: Operand::Absent,
-            ptr: None,
-            name: None,
-            binding: Binding::Var(id),
-            dims,
-        };
+        let mut param = Param::new(declaration.space, TypeName::Known(declaration.ty));
+        param.vector = declaration.vector_len();
+        param.binding = Binding::Var(id);
+        param.dims = dims;
         let direction = match (self.body.kind, list) {
             (FunctionKind::Entry, _) => None,
             (FunctionKind::Func, List::Results) => Some(Direction::Output),

@@ -24,7 +24,7 @@ impl ModuleBuilder {
         }
     }
 
-    /// `.file index "path"`, for [`FunctionBuilder::loc`].
+    /// `.file index "path"`, for [`FunctionBuilder::loc`](crate::FunctionBuilder::loc).
     pub fn file(&mut self, index: u32, path: &str) -> Result<(), BuildError> {
         self.file_with(index, path, &[])
     }

@@ -158,17 +158,10 @@ impl ModuleEditor<'_> {
             n => Operand::Small(n as i32),
         };
         let dims = new.elements.map(|n| Operand::Small(n as i32));
-        let mut param = Param {
-            space: new.space,
-            align,
-            vector: 1,
-            ty: TypeName::Known(new.ty),
-            trailing_align: Operand::Absent,
-            ptr: None,
-            name: None,
-            binding: Binding::None,
-            dims: self.module.pool_mut().extend(dims.as_slice()),
-        };
+        let mut param = Param::new(new.space, TypeName::Known(new.ty));
+        param.align = align;
+        param.dims = self.module.pool_mut().extend(dims.as_slice());
+        let mut param = param;
         let Header::Function(id) = header else {
             return Ok(param);
         };
@@ -261,15 +254,10 @@ fn bind_param(editor: &mut Editor<'_>, new: &NewParam, name: NameId) -> Binding 
     let body = editor.body_mut();
     let scope = ScopeId::new(0);
     if new.space == StateSpace::Reg {
-        let decl = body.reg_decls_mut().push(RegDecl {
-            name,
-            count: None,
-            ty: TypeName::Known(new.ty),
-            vector: 1,
-            scope,
-            stmt: None,
-        });
-        body.registers_mut().push(Register { decl, number: 0 });
+        let decl = body
+            .reg_decls_mut()
+            .push(RegDecl::new(name, TypeName::Known(new.ty), scope));
+        body.registers_mut().push(Register::new(decl, 0));
         editor.registers = None;
         return Binding::Register(decl);
     }

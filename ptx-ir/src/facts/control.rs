@@ -33,6 +33,7 @@ pub enum Flow {
 
 /// A table of labels: `.branchtargets L0, L1;`
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct TargetList<'a> {
     /// The label of the table.
     pub label: LabelId,
@@ -42,6 +43,7 @@ pub struct TargetList<'a> {
 
 /// The labels a jump may go to.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Targets<'a> {
     /// None: it does not jump.
     None,
@@ -55,6 +57,7 @@ pub enum Targets<'a> {
 
 /// The functions a call may reach.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum Callees<'a> {
     /// This one.
     Function(SymbolId),
@@ -117,7 +120,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The functions a call may reach; `None` for what is no call.
+    /// The functions that a call may reach; `None` for any other instruction.
     #[must_use]
     pub fn callees(&self) -> Option<Callees<'a>> {
         if !self.is_call() {
@@ -193,7 +196,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The statement behind a label.
+/// The statement after a label.
 fn behind(body: &Body, label: LabelId) -> Option<Statement> {
     let next = body.after(body.labels.get(label)?.stmt)?;
     body.statements.get(next).copied()

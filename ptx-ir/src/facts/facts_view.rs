@@ -30,7 +30,7 @@ impl<'a> Facts<'a> {
             .copied()
     }
 
-    /// The operand that a part of the form stands for.
+    /// The operand that a part of the form denotes.
     pub(super) fn part(&self, index: u8) -> Operand {
         let part = self.form.parts.get(usize::from(index));
         part.and_then(|p| self.operand_at(p))
@@ -55,7 +55,7 @@ impl<'a> Facts<'a> {
         self.form.known
     }
 
-    /// The section of the manual that describes it, such as `9.7.3.3` for `add.f32`; empty where the table does not know
+    /// The section of the PTX ISA manual that describes it, such as `9.7.3.3` for `add.f32`; empty where the table does not know
     /// it. The third number tells the family.
     #[must_use]
     pub fn section(&self) -> &'static str {
@@ -234,7 +234,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The operands in the order of the form, with what happens to each: the halves of a pair and the elements of a
-    /// vector that the form names stand on their own. None where the table does not know the instruction.
+    /// vector that the form names are separate operands. Empty for an unknown instruction.
     pub fn parts(&self) -> impl Iterator<Item = (Operand, RegAccess)> + use<'a> {
         let facts = *self;
         let parts = facts.form.parts.iter();

@@ -9,14 +9,14 @@ use ptx_isa::{
 use super::Space;
 use super::registers::RegAccess;
 
-/// Where an operand of the form stands among those of the instruction.
+/// The position of an operand of the form among those of the instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(super) enum OperandPart {
     /// It is the whole operand.
     Whole,
     /// It is one half of a pair, if a pair is written.
     Half(u8),
-    /// It is an element of a vector, or a part of what stands in brackets.
+    /// It is an element of a vector, or a part of a bracketed operand.
     Part(u8),
 }
 
@@ -87,7 +87,7 @@ impl Flag {
 pub struct FormFacts {
     /// Whether the table knows the instruction.
     pub(super) known: bool,
-    /// The section of the manual that has its form; empty where none has.
+    /// The section of the PTX ISA manual that has its form; empty where none has.
     pub(super) section: &'static str,
     pub(super) parts: Vec<Part>,
     pub(super) accesses: Vec<AccessFacts>,
@@ -124,7 +124,7 @@ impl FormFacts {
     pub fn new(selection: &FormMatch<'_>) -> Self {
         let mut facts = Self {
             known: true,
-            section: selection.form.section(),
+            section: selection.form().section(),
             ..Self::UNKNOWN
         };
         facts.add_parts(selection);
@@ -169,30 +169,30 @@ impl FormFacts {
     }
 
     fn add_parts(&mut self, selection: &FormMatch<'_>) {
-        for (index, operand) in selection.form.operands().iter().enumerate() {
-            let Some(written) = selection.operands.written(index) else {
+        for (index, operand) in selection.form().operands().iter().enumerate() {
+            let Some(written) = selection.operands().written(index) else {
                 continue;
             };
             // What is optional inside of brackets may be absent although its place is there.
-            if selection.operands.get(index).is_none() {
+            if selection.operands().get(index).is_none() {
                 continue;
             }
-            let part = selection.operands.part(index) as u8;
+            let part = selection.operands().part(index) as u8;
             self.parts.push(Part {
                 operand: index as u8,
                 written: written as u8,
-                inside: match operand.nesting {
+                inside: match operand.nesting() {
                     Nesting::Bracket(_) | Nesting::Vector(_) => OperandPart::Part(part),
                     Nesting::Pair => OperandPart::Half(1),
                     Nesting::Whole => OperandPart::Half(0),
                     _ => OperandPart::Whole,
                 },
-                usage: match operand.role {
+                usage: match operand.role() {
                     Role::Def | Role::Rets => RegAccess::Write,
                     Role::ReadWrite => RegAccess::ReadWrite,
                     _ => RegAccess::Read,
                 },
-                role: operand.role,
+                role: operand.role(),
             });
         }
     }
@@ -205,16 +205,16 @@ impl FormFacts {
 
     fn add_accesses(&mut self, selection: &FormMatch<'_>) {
         for (at, part) in (0u8..).zip(self.parts.iter()) {
-            let Some(operand) = selection.form.operands().get(usize::from(part.operand)) else {
+            let Some(operand) = selection.form().operands().get(usize::from(part.operand)) else {
                 continue;
             };
-            if operand.access == Access::None {
+            if operand.access() == Access::None {
                 continue;
             }
-            if operand.marks.contains(Marks::MULTIMEM) {
+            if operand.marks().contains(Marks::MULTIMEM) {
                 self.flags |= Flag::MULTIMEM;
             }
-            let bytes = match operand.size {
+            let bytes = match operand.size() {
                 Size::Fixed(bytes) => Bytes::Fixed(bytes.into()),
                 Size::Like(of) => match selection.width(of.into()) {
                     Some(bits) => Bytes::Fixed(bits.div_ceil(8)),
@@ -223,18 +223,18 @@ impl FormFacts {
                 Size::Value(of) => self.part(of).map_or(Bytes::Unknown, Bytes::Value),
                 _ => Bytes::Unknown,
             };
-            let data = match operand.size {
+            let data = match operand.size() {
                 Size::Like(of) => self.part(of),
                 _ => None,
             };
             self.accesses.push(AccessFacts {
                 part: Some(at),
-                access: operand.access,
+                access: operand.access(),
                 space: space(selection, operand),
                 bytes,
                 data,
-                mbarrier: operand.marks.contains(Marks::MBARRIER),
-                map: operand.marks.contains(Marks::TENSORMAP),
+                mbarrier: operand.marks().contains(Marks::MBARRIER),
+                map: operand.marks().contains(Marks::TENSORMAP),
                 order: None,
                 scope: None,
             });
@@ -280,7 +280,7 @@ impl FormFacts {
 
 /// Where the memory at an address lies.
 fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
-    let marks = operand.marks;
+    let marks = operand.marks();
     if marks.contains(Marks::TMEM) {
         return Space::Tensor;
     }
@@ -290,9 +290,9 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
     if marks.contains(Marks::SURFACE) {
         return Space::Surface;
     }
-    // Through a generic address, be it that of a parameter or a constant, which the assembler does not check.
-    let of_map = marks.contains(Marks::TENSORMAP) && operand.access == Access::Read;
-    match operand.spaces {
+    // Through a generic address, also one of a parameter or a constant: ptxas does not check it.
+    let of_map = marks.contains(Marks::TENSORMAP) && operand.access() == Access::Read;
+    match operand.spaces() {
         Spaces::OneOf(&[Modifier::Global]) | Spaces::GenericOr(&[Modifier::Global]) if of_map => {
             Space::Generic
         }
@@ -302,10 +302,10 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
             space.map_or(Space::Generic, Space::State)
         }
         Spaces::OneOf(list) | Spaces::GenericOr(list) => {
-            let generic = matches!(operand.spaces, Spaces::GenericOr(_));
+            let generic = matches!(operand.spaces(), Spaces::GenericOr(_));
             let within = list.iter().filter_map(|w| w.state_space());
             let base = within.clone().next();
-            // The window that is written is nearer than the one the assembler checks.
+            // The specified window is nearer than the one that ptxas checks.
             let written = written_space(selection, |s| base.is_none_or(|b| b.base() == s.base()));
             match written {
                 Some(space) => Space::State(space),
@@ -314,7 +314,7 @@ fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
                 None => Space::Any,
             }
         }
-        // The assembler does not check where it lies.
+        // ptxas does not check its state space.
         _ if marks.contains(Marks::MBARRIER) => {
             let shared = written_space(selection, |s| s.base() == StateSpace::Shared);
             Space::State(shared.unwrap_or(StateSpace::Shared))
@@ -329,8 +329,8 @@ fn written_space(
     selection: &FormMatch<'_>,
     fits: impl Fn(StateSpace) -> bool,
 ) -> Option<StateSpace> {
-    let slots = 0..selection.form.slot_count();
-    let words = slots.flat_map(|slot| selection.assignment.words(slot));
+    let slots = 0..selection.form().slot_count();
+    let words = slots.flat_map(|slot| selection.assignment().words(slot));
     let mut spaces = words.filter_map(|w| w.state_space()).filter(|&s| fits(s));
     let first = spaces.next()?;
     spaces.all(|s| s == first).then_some(first)

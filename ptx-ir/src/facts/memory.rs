@@ -28,6 +28,7 @@ pub enum Space {
 
 /// One access of an instruction to memory.
 #[derive(Copy, Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct MemoryAccess {
     /// Where the memory lies.
     pub space: Space,
@@ -43,14 +44,14 @@ pub struct MemoryAccess {
     pub proxy: Proxy,
     /// A register, a variable, a number; `None` where no operand holds the address.
     pub base: Option<Operand>,
-    /// How far behind the base; `None` where a register or an unknown name says it.
+    /// The offset from the base; `None` if a register or an unknown name determines it.
     pub offset: Option<i64>,
     /// The operand that holds the address, as it is written.
     pub operand: Option<Operand>,
     /// The operand whose value is the number of bytes, where there is one.
     pub size: Option<Operand>,
-    /// The operand that is read from there or written to it, a vector perhaps, and what happens to it; `None` where there is
-    /// none, or what it holds lies otherwise in memory.
+    /// The operand, possibly a vector, that is loaded or stored, and how it is accessed; `None` if there is
+    /// no such operand, or what it holds lies otherwise in memory.
     pub data: Option<(Operand, RegAccess)>,
 }
 
@@ -96,7 +97,7 @@ pub(super) fn integer(body: &Body, operand: Operand) -> Option<i64> {
     }
 }
 
-/// The base and the offset of what stands for an address.
+/// The base and the offset of an address operand.
 fn address(body: &Body, operand: Operand) -> (Option<Operand>, Option<i64>) {
     let Operand::Address(id) = operand else {
         return (Some(plain(body, operand).0), Some(0));

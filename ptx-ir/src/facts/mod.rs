@@ -1,4 +1,4 @@
-//! What an instruction does: registers, memory, control flow, effects. All analyses stand on this.
+//! What an instruction does: registers, memory, control flow, effects. All analyses are based on this.
 //!
 //! Everything comes from the table of instructions; no opcode is named here. What follows from a mnemonic and the shape
 //! of its operands is worked out once ([`FormFacts`]); one pass over a module gives every instruction the number of its

@@ -41,7 +41,7 @@ impl<'m> ModuleFacts<'m> {
                 let operands = body.operands(id);
                 let index = queries.answer(module, body, inst.sig, operands, |query| {
                     let form = Environment::ANYWHERE.select(query).ok();
-                    let form = form.filter(|form| form.problems.is_empty());
+                    let form = form.filter(|form| form.violations().is_empty());
                     form.map_or(UNKNOWN, |form| {
                         forms.push(FormFacts::new(&form));
                         forms.len() as u32 - 1
@@ -145,7 +145,7 @@ impl<'a> FunctionFacts<'a> {
         branch_targets(self.body, label)
     }
 
-    /// The registers a statement mentions that was not understood: each may be read and written.
+    /// The registers that an unrecognized statement contains: each may be read and written.
     #[must_use]
     pub fn opaque(&self, id: OpaqueId) -> Mentions<'a> {
         let opaque = self.body.opaques.get(id);

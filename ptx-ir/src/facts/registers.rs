@@ -61,6 +61,7 @@ pub struct RegLane {
 
 /// A register in an instruction.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub struct RegUse {
     /// Which register, and which element of it.
     pub place: RegLane,
@@ -156,7 +157,7 @@ pub(super) fn plain(body: &Body, mut operand: Operand) -> (Operand, Option<u8>) 
     (operand, lane)
 }
 
-/// The operands of the instruction that a part of the form stands for: one, except where it is missing.
+/// The operands of the instruction that a part of the form denotes: one, or none if it is absent.
 pub(super) fn operand_of<'a>(
     body: &'a Body,
     operands: &'a [Operand],
@@ -179,7 +180,7 @@ pub(super) fn operand_of<'a>(
     inner.unwrap_or_default()
 }
 
-/// The registers of an instruction in the order of the form's operands, the guard first. A register that stands in
+/// The registers of an instruction in the order of the form's operands, the guard first. A register that is in
 /// several places comes several times.
 #[derive(Clone, Debug)]
 pub struct Mentions<'a> {
@@ -212,7 +213,7 @@ impl<'a> Mentions<'a> {
         }
     }
 
-    /// Of a statement that was not understood.
+    /// Those of an unrecognized statement.
     pub(super) fn opaque(body: &'a Body, mentions: &'a [Operand]) -> Self {
         Self {
             body,

@@ -8,7 +8,7 @@ use crate::Span;
 /// What kind of text is looked through.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Text {
-    /// An instruction: its opcode is no name.
+    /// An instruction: its opcode is not a name.
     Instruction,
     /// The head of a function.
     Head,
@@ -19,13 +19,13 @@ pub enum Text {
 /// A word that can be a name.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Word {
-    /// Where it stands, from the start of the text.
+    /// Its span, from the start of the text.
     pub span: Span,
     /// How many parentheses are open around it.
     pub depth: usize,
 }
 
-/// The words of a text that can be names, in order: those of a declaration or use. Words with a dot are none.
+/// The words of a text that can be names, in order: those of a declaration or use. Words with a dot are not names.
 ///
 /// ```
 /// use ptx_ir::lex::ident_tokens::{Text, Words};
@@ -57,7 +57,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Behind the name of a range, `r<9>`: where its count begins, from the start of the text.
+    /// In `r<9>`: where the count after the name of the range begins, from the start of the text.
     pub fn range_count(&mut self) -> Option<Span> {
         let text = self.text;
         let open = self.tokens.next_if(|t| t.span.of(text) == b"<")?;
@@ -102,7 +102,7 @@ impl Iterator for Words<'_> {
     }
 }
 
-/// Tokens without what stands between them.
+/// Tokens without the trivia between them.
 #[derive(Clone, Debug)]
 struct Solid<'t>(Lexer<'t>);
 

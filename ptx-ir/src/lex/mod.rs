@@ -22,7 +22,7 @@ use scan::{class, is, peek};
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum TokenKind {
-    /// Blanks and newlines.
+    /// Spaces, tabs and newlines.
     Whitespace,
     /// `// …` up to the newline.
     LineComment,
@@ -48,13 +48,13 @@ pub enum TokenKind {
     String,
     /// An operator or punctuation mark of one or two bytes.
     Punct,
-    /// A number that is none, such as `08` or `1_000`.
+    /// A malformed number, such as `08` or `1_000`.
     BadNumber,
     /// A string that is not closed on its line.
     BadString,
     /// A preprocessor line other than a line marker.
     BadLine,
-    /// Bytes that begin no token.
+    /// Unexpected characters.
     Unknown,
 }
 
@@ -103,7 +103,7 @@ impl TokenKind {
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// Where it stands, from the start of the lexed text.
+    /// Its span, from the start of the lexed text.
     pub span: Span,
 }
 

@@ -13,11 +13,11 @@ pub enum NumberKind {
     Single,
     /// `0d` with sixteen hexadecimal digits: the bits of a double.
     Double,
-    /// Something that begins like a number and is none.
+    /// Text that begins like a number but is malformed.
     Bad,
 }
 
-/// Why a number is no number.
+/// Why a number is invalid.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum NumberError {

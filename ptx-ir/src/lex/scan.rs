@@ -3,13 +3,13 @@
 
 /// Byte classes, as bits of [`CLASS`].
 pub mod class {
-    /// May stand inside an identifier.
+    /// Allowed in an identifier.
     pub const IDENT: u8 = 1;
-    /// May begin an identifier.
+    /// Allowed at the start of an identifier.
     pub const START: u8 = 2;
     /// Decimal digit.
     pub const DIGIT: u8 = 4;
-    /// Blank: space, tab, newline, carriage return, form feed, and the control-Z that once ended
+    /// Whitespace: space, tab, newline, carriage return, form feed, and the control-Z that once ended
     /// files; no vertical tab.
     pub const WHITESPACE: u8 = 8;
     /// May stand in a word after a dot: letters, digits, underscore.
@@ -72,7 +72,7 @@ pub fn ident_end(src: &[u8], pos: usize) -> usize {
     run(src, pos + 1, class::IDENT)
 }
 
-/// Whether an identifier begins at `pos`: a letter, or one of `_ $ %` with more behind it.
+/// Whether an identifier begins at `pos`: a letter, or one of `_ $ %` with more after it.
 #[inline]
 #[must_use]
 pub fn starts_ident(src: &[u8], pos: usize) -> bool {
@@ -104,7 +104,7 @@ pub fn dot_word_end(src: &[u8], pos: usize) -> usize {
 }
 
 /// What a stretch of trivia held.
-#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug, Hash)]
 pub struct Trivia {
     /// A newline, inside a comment or not.
     pub newline: bool,
@@ -175,7 +175,7 @@ pub fn line_end(src: &[u8], pos: usize) -> usize {
     memchr::memchr(b'\n', rest).map_or(src.len(), |i| pos + i)
 }
 
-/// Whether `pos` is the first byte of its line that is not blank.
+/// Whether `pos` is the first byte of its line that is not whitespace.
 #[must_use]
 pub fn at_line_start(src: &[u8], pos: usize) -> bool {
     let before = src.get(..pos).unwrap_or_default();
@@ -187,7 +187,7 @@ pub fn at_line_start(src: &[u8], pos: usize) -> bool {
 }
 
 /// Whether the `#` at `pos` begins a line marker of the preprocessor, up to the end of its line:
-/// `# 1 "file"` or `#line 1 "file"`, perhaps with more numbers. It may stand behind other tokens.
+/// `# 1 "file"` or `#line 1 "file"`, possibly with more numbers. Other tokens may precede it.
 #[must_use]
 pub fn is_line_marker(src: &[u8], pos: usize) -> bool {
     let line = src.get(pos + 1..line_end(src, pos)).unwrap_or_default();

@@ -151,10 +151,9 @@ fn link<'a>(level: &[Node], below: &'a [ActualOperand<'a>]) -> Vec<ActualOperand
             Group::Vector => OperandShape::Vector(parts),
             Group::Pair => parts.try_into().map_or(MALFORMED, OperandShape::Pair),
         };
-        ActualOperand {
-            shape,
-            ..node.operand
-        }
+        let mut operand = node.operand;
+        operand.shape = shape;
+        operand
     };
     level.iter().map(linked).collect()
 }

@@ -165,11 +165,7 @@ impl<A: Copy> Queries<A> {
 #[cold]
 fn ask_table<R>(mnemonic: &Mnemonic, key: &ShapeKey, ask: impl FnOnce(&InstQuery<'_>) -> R) -> R {
     key.decode(|operands, in_entry| {
-        ask(&InstQuery {
-            opcode: mnemonic.opcode(),
-            modifiers: mnemonic.modifiers(),
-            operands,
-            in_entry,
-        })
+        let query = InstQuery::new(mnemonic.opcode(), mnemonic.modifiers(), operands);
+        ask(&if in_entry { query } else { query.in_func() })
     })
 }

@@ -88,7 +88,7 @@ impl Environment {
     /// Whether the verifier has nothing to report about an instruction of this form.
     #[must_use]
     pub fn is_clean(self, form: &FormMatch<'_>) -> bool {
-        form.problems.is_empty()
+        form.violations().is_empty()
             && form.redundant().next().is_none()
             && self.deprecations(form).next().is_none()
     }

@@ -28,13 +28,13 @@ pub enum NameKind {
     Function,
     /// A kernel.
     Kernel,
-    /// Its declaration was not understood.
+    /// Its declaration is unrecognized.
     Unknown,
 }
 
 /// In the table of registers: a vector register, whose declaration has its type.
 pub(super) const VECTOR: u8 = 254;
-/// In the tables of registers and labels: the declaration was not understood.
+/// In the tables of registers and labels: the declaration is unrecognized.
 pub(super) const UNKNOWN: u8 = 255;
 
 /// What the names of a module and of one of its bodies denote. Built once for a module and filled for one body after
@@ -91,7 +91,7 @@ impl NameTypes {
         self.declarations[0] = module.declarations.decls.len();
     }
 
-    /// Reads the declarations of a body in place of those of the body before.
+    /// Replaces the declarations by those of another body.
     pub fn enter(&mut self, module: &Module, function: FuncId, body: &Body) {
         self.registers.clear();
         self.update_body(module, function, body);

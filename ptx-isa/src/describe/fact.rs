@@ -7,6 +7,7 @@ use crate::{Cond, Form, RuleKind, Slot, SlotAssignment};
 
 /// The topic of a line.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[non_exhaustive]
 pub enum Topic {
     /// The modifiers of a slot.
     Modifiers,
@@ -53,7 +54,7 @@ pub fn each_fact(
     put: &mut dyn FnMut(Topic, Arguments<'_>) -> fmt::Result,
 ) -> fmt::Result {
     for (index, slot) in form.slots().enumerate() {
-        // Nothing is to be said of the slot of a fixed modifier except that it is given.
+        // The slot of a fixed modifier is always filled.
         if is_written(&alternatives(slot), slot.name()) {
             if slot.is_optional() && chosen.is_some_and(|c| c.is_filled(index)) {
                 put(Topic::Modifiers, format_args!("`{}`: given", slot.name()))?;

@@ -17,7 +17,7 @@ pub use effect::effect;
 pub use fact::{Topic, each_fact};
 pub use floor::{floor, floors};
 pub use operand::{details, operand, role, type_of};
-pub use rule::rule;
+pub use rule::{rule, rule_kind};
 pub use slot::{alternatives, words};
 pub use table::table;
 

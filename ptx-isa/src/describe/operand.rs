@@ -113,9 +113,9 @@ fn each_detail(
     if operand.align > 0 {
         put(format_args!("aligned to {} bytes", operand.align))?;
     }
-    match operand.iff {
+    match operand.condition {
         Some(iff) => put(format_args!("present exactly if {}", condition(form, &iff))),
-        None if operand.optional => put(format_args!("optional")),
+        None if operand.is_optional => put(format_args!("optional")),
         None => Ok(()),
     }
 }

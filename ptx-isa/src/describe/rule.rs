@@ -5,16 +5,22 @@ use core::fmt::{self, Display, Formatter};
 use super::{condition, demand, floors, operand_name, slot_name};
 use crate::{Cond, Enforcement, Form, Rule, RuleKind};
 
-/// A rule of the form as a sentence.
+/// A rule of the form as a sentence; says whether the PTX ISA manual does not document it.
 #[must_use]
 pub fn rule(form: &Form, rule: &Rule) -> impl Display {
     super::from_fn(move |f| {
         kind(f, form, &rule.kind)?;
-        if rule.ptxas {
-            f.write_str(" (ptxas only, not in the manual)")?;
+        if rule.is_undocumented {
+            f.write_str(" (ptxas only, not in the PTX ISA manual)")?;
         }
         Ok(())
     })
+}
+
+/// What a rule of the form demands, as a sentence.
+#[must_use]
+pub fn rule_kind(form: &Form, rule: RuleKind) -> impl Display {
+    super::from_fn(move |f| kind(f, form, &rule))
 }
 
 fn kind(f: &mut Formatter<'_>, form: &Form, kind: &RuleKind) -> fmt::Result {

@@ -27,15 +27,15 @@ pub fn table<'a>(
         }
         for line in lines() {
             // Spaces are only written before text.
-            let mut blanks = 0;
+            let mut padding = 0;
             for (column, &width) in widths.iter().enumerate() {
                 let text = cell(form, table, line, column);
                 let len = count(&text);
                 if len > 0 {
-                    write!(f, "{:blanks$}{text}", "")?;
-                    blanks = 0;
+                    write!(f, "{:padding$}{text}", "")?;
+                    padding = 0;
                 }
-                blanks += width - len + 2;
+                padding += width - len + 2;
             }
             writeln!(f)?;
         }

@@ -108,10 +108,13 @@ fn negation_reaches_the_clauses() {
         demand(form, &NESTED).to_string(),
         "(.type must be given and a must not be a constant) or the instruction must be in a kernel"
     );
-    let rule_of = |kind| crate::Rule { kind, ptxas: true };
+    let rule_of = |kind| crate::Rule {
+        kind,
+        is_undocumented: true,
+    };
     let rule_text = rule(form, &rule_of(RuleKind::Require(GIVEN, Cond::Filled(0)))).to_string();
     assert_eq!(
         rule_text,
-        "if a is a constant: .type must be given (ptxas only, not in the manual)"
+        "if a is a constant: .type must be given (ptxas only, not in the PTX ISA manual)"
     );
 }

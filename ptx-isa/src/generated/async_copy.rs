@@ -10,11 +10,11 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
     // cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
-            op("cp-size", 2, R::Imm).range(4, 16, 0),
-            op("src-size", 3, R::Use).optional().ty(T::Scalar(S::U32)),
-            op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("cp-size", 2, R::Imm).with_range(4, 16, 0),
+            op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
             ordered(3, 2),
             since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
@@ -22,11 +22,11 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
     // cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, src-size}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
-            op("cp-size", 2, R::Imm).range(16, 16, 1),
-            op("src-size", 3, R::Use).optional().ty(T::Scalar(S::U32)),
-            op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("cp-size", 2, R::Imm).with_range(16, 16, 1),
+            op("src-size", 3, R::Use).optional().with_ty(T::Scalar(S::U32)),
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
             ordered(3, 2),
             since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)])])
@@ -34,11 +34,11 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
     // cp.async.ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     form("9.7.9.25.3.1", ".ca.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CA, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
-            op("cp-size", 2, R::Imm).range(4, 16, 0),
-            op("ignore-src", 3, R::Use).optional().ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG]),
-            op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("cp-size", 2, R::Imm).with_range(4, 16, 0),
+            op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
             since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]),
             since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
@@ -46,11 +46,11 @@ pub(crate) static CP_ASYNC: [Form; 4] = [
     // cp.async.cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}
     form("9.7.9.25.3.1", ".cg.shared{::cta}.global{.level::cache_hint}{.level::prefetch_size} [dst], [src], cp-size{, ignore-src}{, cache-policy}", &[l::CG, l::SHARED, l::GLOBAL, CP_ASYNC_LEVEL_CACHE_HINT_OPT, CP_ASYNC_LEVEL_PREFETCH_SIZE_OPT], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).size(Size::Value(2)),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Value(2)),
-            op("cp-size", 2, R::Imm).range(16, 16, 1),
-            op("ignore-src", 3, R::Use).optional().ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG]),
-            op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_size(Size::Value(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Value(2)),
+            op("cp-size", 2, R::Imm).with_range(16, 16, 1),
+            op("ignore-src", 3, R::Use).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG]),
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
             since(C::Any(&[C::Filled(3), C::Filled(4)]), &[ptx(7, 4, &t::SM_80)]),
             since(C::Operand(3, Q::Present), &[ptx(7, 5, &t::SM_80)])])
@@ -95,23 +95,23 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
     // cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}
     form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.async.bulk.dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}
     form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.multicast}{.level::cache_hint} [dstMem], [srcMem], size, [mbar]{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, CP_ASYNC_BULK_MULTICAST_OPT, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("ctaMask", 4, R::Use).optional().ty(T::Scalar(S::B16)).iff(C::Filled(3)),
-            op("cache-policy", 5, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(3)),
+            op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             deny(C::Operand(4, Q::Function)),
             removed_in(C::Any(&[C::Operand(0, Q::Handle), C::Operand(1, Q::Handle), C::Operand(3, Q::Handle)]), &[ptx(8, 0, &t::SM_120)]).ptxas(),
@@ -122,21 +122,21 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
     // cp.async.bulk.dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]
     form("9.7.9.25.4.1", ".dst.src.completion_mechanism [dstMem], [srcMem], size, [mbar]", &[CP_ASYNC_BULK_DST_2, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
     // cp.async.bulk.dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}
     form("9.7.9.25.4.1", ".dst.src.completion_mechanism{.level::cache_hint}{.cp_mask} [dstMem], [srcMem], size{, cache-policy}{, byteMask}", &[CP_ASYNC_BULK_DST_3, CP_ASYNC_BULK_SRC_2, CP_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::CP_MASK_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3)),
-            op("byteMask", 4, R::Use).optional().ty(T::Scalar(S::B16)).iff(C::Filled(4))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3)),
+            op("byteMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(4))])
         .with_rules(&[
             deny(C::Operand(4, Q::Function)),
             since(C::Filled(4), &[ptx(8, 6, &t::SM_100)])])
@@ -146,13 +146,13 @@ pub(crate) static CP_ASYNC_BULK: [Form; 5] = [
     // cp.async.bulk.dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}
     form("9.7.9.25.4.1", ".dst.src.completion_mechanism.ignore_oob{.level::cache_hint} [dstMem], [srcMem], size, left, right, [mbar]{, cache-policy}", &[CP_ASYNC_BULK_DST, CP_ASYNC_BULK_SRC, CP_ASYNC_BULK_COMPLETION_MECHANISM, l::IGNORE_OOB, CP_ASYNC_BULK_LEVEL_CACHE_HINT_OPT], &[ptx(9, 2, &t::SM_90)]).ptxas()
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("left", 3, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("right", 4, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("mbar", 5, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("cache-policy", 6, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("left", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("right", 4, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("mbar", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("cache-policy", 6, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect_if(holds(2, &[M::MbarrierCompleteTxBytes]), E::Async(Completion::Mbarrier, AsyncPhase::Start))]),
@@ -174,10 +174,10 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
     form("9.7.9.25.4.2", ".dst.src.completion_mechanism.redOp.type [dstMem], [srcMem], size, [mbar]", &[CP_REDUCE_ASYNC_BULK_DST, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("mbar", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("mbar", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_tables(&[table(&[3, 4], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64])], &[], &[]), 
@@ -192,10 +192,10 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
     form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.redOp.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, CP_REDUCE_ASYNC_BULK_REDOP, CP_REDUCE_ASYNC_BULK_TYPE_2], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_tables(&[table(&[4, 5], &[], &[
                 row(&[one_of(&[M::And, M::Or, M::Xor]), one_of(&[M::B32, M::B64])], &[], &[]), 
                 row(&[one_of(&[M::Add]), one_of(&[M::U32, M::S32, M::U64, M::F32, M::F64])], &[], &[]), 
@@ -210,10 +210,10 @@ pub(crate) static CP_REDUCE_ASYNC_BULK: [Form; 3] = [
     form("9.7.9.25.4.2", ".dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_DST_2, CP_REDUCE_ASYNC_BULK_SRC, CP_REDUCE_ASYNC_BULK_COMPLETION_MECHANISM_2, CP_REDUCE_ASYNC_BULK_LEVEL_CACHE_HINT_OPT, l::ADD, l::NOFTZ, CP_REDUCE_ASYNC_BULK_TYPE_3], &[ptx(8, 0, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
             effect(E::Order(Source::Fixed(M::Relaxed))),
@@ -228,9 +228,9 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH: [Form; 1] = [
     // cp.async.bulk.prefetch.L2.src{.level::cache_hint} [srcMem], size{, cache-policy}
     form("9.7.9.25.4.3", ".L2.src{.level::cache_hint} [srcMem], size{, cache-policy}", &[l::L2, CP_ASYNC_BULK_PREFETCH_SRC, CP_ASYNC_BULK_PREFETCH_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("srcMem", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(1)),
-            op("size", 1, R::Use).ty(T::Scalar(S::U32)).range(0, 1048560, 16),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(2))])
+            op("srcMem", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(1)),
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1048560, 16),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(2))])
         .with_effects(&[effect(E::Proxy(Proxy::Async)), effect(E::SideEffect)]),
 ];
 
@@ -252,12 +252,12 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 6, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS]).access(A::Write).spaces(Spaces::Slot(1)).align(128),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
-            op("tensorCoords", 1, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("im2colInfo", 3, R::Use).optional().ty(T::Scalar(S::B16)).length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).marks(&[K::BRACED]).iff(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
-            op("cache-policy", 4, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(6))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorCoords", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("im2colInfo", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
+            op("cache-policy", 4, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
@@ -270,13 +270,13 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.multicast}{.cta_group}{.level::cache_hint} [dstMem], [tensorMap, tensorCoords], [mbar]{, im2colInfo}{, ctaMask}{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_2, CP_ASYNC_BULK_TENSOR_SRC, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_ASYNC_BULK_TENSOR_MULTICAST_OPT, CP_ASYNC_BULK_TENSOR_CTA_GROUP_OPT, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS]).access(A::Write).spaces(Spaces::Slot(1)).align(128),
-            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
-            op("tensorCoords", 1, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("im2colInfo", 3, R::Use).optional().ty(T::Scalar(S::B16)).length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).marks(&[K::BRACED]).iff(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
-            op("ctaMask", 4, R::Use).optional().ty(T::Scalar(S::B16)).iff(C::Filled(5)),
-            op("cache-policy", 5, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(7))])
+            op("dstMem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_align(128),
+            op("tensorMap", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorCoords", 1, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS, K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("im2colInfo", 3, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
+            op("ctaMask", 4, R::Use).optional().with_ty(T::Scalar(S::B16)).required_if(C::Filled(5)),
+            op("cache-policy", 5, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(7))])
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
@@ -291,10 +291,10 @@ pub(crate) static CP_ASYNC_BULK_TENSOR: [Form; 3] = [
     // cp.async.bulk.tensor.dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     form("9.7.9.25.5.2", ".dim.dst.src{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_ASYNC_BULK_TENSOR_DIM, CP_ASYNC_BULK_TENSOR_DST_3, CP_ASYNC_BULK_TENSOR_SRC_2, CP_ASYNC_BULK_TENSOR_LOAD_MODE_OPT_2, CP_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM_2, CP_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(3, &[M::TileScatter4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS]).access(A::Read).spaces(Spaces::Slot(2)).align(128),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileScatter4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_align(128),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             require(holds(3, &[M::Im2colNoOffs]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileScatter4]), holds(0, &[M::D2d])),
@@ -317,10 +317,10 @@ pub(crate) static CP_REDUCE_ASYNC_BULK_TENSOR: [Form; 1] = [
     // cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}
     form("9.7.9.25.5.3", ".dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}", &[CP_REDUCE_ASYNC_BULK_TENSOR_DIM, CP_REDUCE_ASYNC_BULK_TENSOR_DST, CP_REDUCE_ASYNC_BULK_TENSOR_SRC, CP_REDUCE_ASYNC_BULK_TENSOR_REDOP, CP_REDUCE_ASYNC_BULK_TENSOR_LOAD_MODE_OPT, CP_REDUCE_ASYNC_BULK_TENSOR_COMPLETION_MECHANISM, CP_REDUCE_ASYNC_BULK_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
-            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::OPTIONAL_BRACKETS]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(6))])
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("srcMem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::OPTIONAL_BRACKETS]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(6))])
         .with_rules(&[require(holds(4, &[M::Im2colNoOffs]), holds(0, &[M::D3d, M::D4d, M::D5d]))])
         .with_effects(&[
             effect(E::Proxy(Proxy::Async)),
@@ -339,10 +339,10 @@ pub(crate) static CP_ASYNC_BULK_PREFETCH_TENSOR: [Form; 1] = [
     // cp.async.bulk.prefetch.tensor.dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}
     form("9.7.9.25.5.4", ".dim.L2.src{.load_mode}{.level::cache_hint} [tensorMap, tensorCoords]{, im2colInfo}{, cache-policy}", &[CP_ASYNC_BULK_PREFETCH_TENSOR_DIM, l::L2, CP_ASYNC_BULK_PREFETCH_TENSOR_SRC, CP_ASYNC_BULK_PREFETCH_TENSOR_LOAD_MODE_OPT, CP_ASYNC_BULK_PREFETCH_TENSOR_LEVEL_CACHE_HINT_OPT], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::OneOf(&[M::Global])).size(Size::Fixed(128)),
-            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).marks(&[K::BRACED]),
-            op("im2colInfo", 1, R::Use).optional().ty(T::Scalar(S::B16)).length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).marks(&[K::BRACED]).iff(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("tensorMap", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::Global])).with_size(Size::Fixed(128)),
+            op("tensorCoords", 0, R::Use).nested(N::Bracket(1)).with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(3, &[M::TileGather4]), 5), (holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 3), (holds(0, &[M::D4d]), 4), (holds(0, &[M::D5d]), 5)])).with_marks(&[K::BRACED]),
+            op("im2colInfo", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).with_length(L::Cases(&[(holds(3, &[M::Im2colW, M::Im2colW128]), 2), (holds(0, &[M::D3d]), 1), (holds(0, &[M::D4d]), 2), (holds(0, &[M::D5d]), 3)])).with_marks(&[K::BRACED]).required_if(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128])),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             require(holds(3, &[M::Im2col, M::Im2colW, M::Im2colW128]), holds(0, &[M::D3d, M::D4d, M::D5d])),
             require(holds(3, &[M::TileGather4]), holds(0, &[M::D2d])),
@@ -378,8 +378,8 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
     form("9.7.9.26", ".mode.field1{.ss}.b1024.type [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD1, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
-            op("new_val", 1, R::Use).ty(T::Slot(4))])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("new_val", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             require(holds(1, &[M::GlobalAddress]), holds(4, &[M::B64])),
             require(holds(1, &[M::Rank]), holds(4, &[M::B32]))])
@@ -388,9 +388,9 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
     form("9.7.9.26", ".mode.field2{.ss}.b1024.type [addr], ord, new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD2, TENSORMAP_REPLACE_SS_OPT, l::B1024, TENSORMAP_REPLACE_TYPE], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
-            op("ord", 1, R::Imm).range(0, 4, 1),
-            op("new_val", 2, R::Use).ty(T::Slot(4))])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("ord", 1, R::Imm).with_range(0, 4, 1),
+            op("new_val", 2, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(2, Q::Floating), C::Not(&holds(1, &[M::GlobalStride]))])).ptxas(),
             require(holds(1, &[M::GlobalStride]), holds(4, &[M::B64])),
@@ -400,31 +400,31 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
     form("9.7.9.26", ".mode.elemtype{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::ELEMTYPE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).range(0, 15, 1)])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("new_val", 1, R::Imm).with_range(0, 15, 1)])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))])
         .with_differences(&["on sm_90a, ptxas accepts only 0 to 12"]),
     // tensormap.replace.mode.field3{.ss}.b1024.b32 [addr], new_val
     form("9.7.9.26", ".mode.field3{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, TENSORMAP_REPLACE_FIELD3, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).range(0, 3, 1)])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("new_val", 1, R::Imm).with_range(0, 3, 1)])
         .with_rules(&[since(holds(1, &[M::SwizzleAtomicity]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
     // tensormap.replace.mode.interleave_layout{.ss}.b1024.b32 [addr], new_val
     form("9.7.9.26", ".mode.interleave_layout{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::INTERLEAVE_LAYOUT, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).range(0, 2, 1)])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("new_val", 1, R::Imm).with_range(0, 2, 1)])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
     // tensormap.replace.mode.fill_mode{.ss}.b1024.b32 [addr], new_val
     form("9.7.9.26", ".mode.fill_mode{.ss}.b1024.b32 [addr], new_val", &[TENSORMAP_REPLACE_MODE, l::FILL_MODE, TENSORMAP_REPLACE_SS_OPT, l::B1024, l::B32], &[ptx(8, 3, &t::SM_90A), ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .not_ignoring(&[M::GlobalAddress, M::Rank, M::BoxDim, M::GlobalDim, M::GlobalStride, M::ElementStride, M::Elemtype, M::InterleaveLayout, M::SwizzleMode, M::SwizzleAtomicity, M::FillMode])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP, K::ADDR_32_64]).access(A::ReadWrite).spaces(Spaces::Slot(2)).size(Size::Fixed(128)),
-            op("new_val", 1, R::Imm).range(0, 1, 1)])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP, K::ADDR_32_64]).with_access(A::ReadWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Fixed(128)),
+            op("new_val", 1, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
@@ -432,7 +432,7 @@ pub(crate) static TENSORMAP_REPLACE: [Form; 6] = [
 pub(crate) static CP_ASYNC_MBARRIER_ARRIVE: [Form; 1] = [
     // cp.async.mbarrier.arrive{.noinc}{.shared{::cta}}.b64 [addr]
     form("9.7.13.15.15", "{.noinc}{.shared{::cta}}.b64 [addr]", &[l::NOINC_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
-        .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER]).access(A::ReadModifyWrite).spaces(Spaces::Slot(1)).size(Size::Fixed(8))])
+        .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_size(Size::Fixed(8))])
         .with_rules(&[
             deny(C::All(&[C::Operand(0, Q::Handle), C::Not(&C::Filled(1)), C::Not(&holds(1, &[M::SharedCta]))])).ptxas(),
             since(holds(1, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
@@ -446,9 +446,9 @@ pub(crate) static TENSORMAP_CP_FENCEPROXY: [Form; 1] = [
     // tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size
     form("9.7.13.16", ".global.shared::cta.tensormap::generic.release.scope.sync.aligned [dst], [src], size", &[l::GLOBAL, l::SHARED_CTA, l::TENSORMAP_GENERIC, l::RELEASE, TENSORMAP_CP_FENCEPROXY_SCOPE, l::SYNC, l::ALIGNED], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Value(2)),
-            op("src", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TENSORMAP]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Value(2)),
-            op("size", 2, R::Imm).range(128, 128, 1)])
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Value(2)),
+            op("src", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TENSORMAP]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Value(2)),
+            op("size", 2, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[
             effect(E::Converge(ConvergenceScope::Warp)),
             effect(E::Proxy(Proxy::Tensormap)),

@@ -22,10 +22,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, ATOM_OP, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_TYPE], &[ptx(1, 1, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(5)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(5)),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(5)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(5)),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(5, &[M::B64, M::U64, M::S64]), &[ptx(1, 2, &t::SM_12)]),
@@ -53,10 +53,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.op.castype d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, ATOM_OP_2, ATOM_CASTYPE], &[ptx(1, 1, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(4)),
-            op("c", 3, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("c", 3, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(2, &[M::Shared]), &[ptx(1, 2, &t::SM_12)]),
@@ -77,10 +77,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.cas.b16 d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::CAS, l::B16], &[ptx(6, 3, &t::SM_70)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(4)),
-            op("c", 3, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("c", 3, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
@@ -92,10 +92,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.cas.b128 d, [a], b, c", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::CAS, l::B128], &[ptx(8, 3, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(4)),
-            op("c", 3, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("c", 3, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(holds(1, &[M::Sys]), &[ptx(8, 4, &t::SM_90)])])
@@ -105,10 +105,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.exch{.level::cache_hint}.b128 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::EXCH, ATOM_LEVEL_CACHE_HINT_OPT, l::B128], &[ptx(8, 3, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(5)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(5)),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(5)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(5)),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             deny(C::All(&[C::Filled(4), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
@@ -119,10 +119,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F16], &[ptx(6, 3, &t::SM_70)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
@@ -136,10 +136,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::F16X2], &[ptx(6, 2, &t::SM_60)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
@@ -154,10 +154,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
@@ -169,10 +169,10 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, ATOM_SPACE_OPT, l::ADD, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])])),
             deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
@@ -182,30 +182,30 @@ pub(crate) static ATOM: [Form; 12] = [
     form("9.7.13.5", "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, l::F32], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(6)).length(L::Slot(5)),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(6)).with_length(L::Slot(5)),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_16_BIT, ATOM_HALF_WORD_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(7)).length(L::Slot(6)),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
     // atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}
     form("9.7.13.5", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}", &[ATOM_SEM_OPT, ATOM_SCOPE_OPT, l::GLOBAL_OPT, ATOM_OP_3, l::NOFTZ, ATOM_LEVEL_CACHE_HINT_OPT, ATOM_VEC_32_BIT, ATOM_PACKED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(2)),
-            op("b", 2, R::Use).ty(T::Slot(7)).length(L::Slot(6)),
-            op("cache-policy", 3, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+            op("cache-policy", 3, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
         .with_differences(&["bitwise operations, and an exchange with an additional operand: accepted by ptxas"]),
 ];
@@ -227,9 +227,9 @@ pub(crate) static RED: [Form; 8] = [
     form("9.7.13.6", "{.sem}{.scope}{.space}.op{.level::cache_hint}.type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, RED_OP, RED_LEVEL_CACHE_HINT_OPT, RED_TYPE], &[ptx(1, 2, &t::SM_11)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             since(holds(5, &[M::B64, M::U64, M::S64]), &[ptx(1, 2, &t::SM_12)]),
             since(holds(2, &[M::Shared]), &[ptx(1, 2, &t::SM_12)]),
@@ -254,9 +254,9 @@ pub(crate) static RED: [Form; 8] = [
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::F16], &[ptx(6, 3, &t::SM_70)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
             since(holds(1, &[M::Cluster]), &[ptx(7, 8, &t::SM_90)]),
@@ -268,9 +268,9 @@ pub(crate) static RED: [Form; 8] = [
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.f16x2 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::F16X2], &[ptx(6, 2, &t::SM_60)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             since(C::Filled(0), &[ptx(6, 0, &t::SM_70)]),
             since(C::Filled(5), &[ptx(7, 4, &t::SM_80)]),
@@ -283,43 +283,43 @@ pub(crate) static RED: [Form; 8] = [
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // red{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}
     form("9.7.13.6", "{.sem}{.scope}{.space}.add.noftz{.level::cache_hint}.bf16x2 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, RED_SPACE_OPT, l::ADD, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(6)).marks(&[K::REG]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(6)).with_marks(&[K::REG]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[deny(C::All(&[C::Filled(5), holds(2, &[M::Shared, M::SharedCta, M::SharedCluster])]))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // red{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}
     form("9.7.13.6", "{.sem}{.scope}{.global}.add{.level::cache_hint}.vec_32_bit.f32 [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, l::ADD, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_32_BIT, l::F32], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(6)).length(L::Slot(5)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(6)).with_length(L::Slot(5)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // red{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}
     form("9.7.13.6", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, RED_OP_2, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_16_BIT, RED_HALF_WORD_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(7)).length(L::Slot(6)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
     // red{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}
     form("9.7.13.6", "{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type [a], b{, cache-policy}", &[RED_SEM_OPT, RED_SCOPE_OPT, l::GLOBAL_OPT, RED_OP_2, l::NOFTZ, RED_LEVEL_CACHE_HINT_OPT, RED_VEC_32_BIT, RED_PACKED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(7)).length(L::Slot(6)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))]),
 ];
 
@@ -343,9 +343,9 @@ pub(crate) static RED_ASYNC: [Form; 5] = [
     // red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP, RED_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).align(8).size(Size::Fixed(8))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
         .with_effects(&[
             effect(E::Order(Source::Slot(0))),
             effect(E::Scope(Source::Slot(1))),
@@ -353,9 +353,9 @@ pub(crate) static RED_ASYNC: [Form; 5] = [
     // red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP_2, RED_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).align(8).size(Size::Fixed(8))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
         .with_effects(&[
             effect(E::Order(Source::Slot(0))),
             effect(E::Scope(Source::Slot(1))),
@@ -363,9 +363,9 @@ pub(crate) static RED_ASYNC: [Form; 5] = [
     // red.async.sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.op.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, RED_ASYNC_OP_3, RED_ASYNC_TYPE_3], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).align(8).size(Size::Fixed(8))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
         .with_effects(&[
             effect(E::Order(Source::Slot(0))),
             effect(E::Scope(Source::Slot(1))),
@@ -373,9 +373,9 @@ pub(crate) static RED_ASYNC: [Form; 5] = [
     // red.async.sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}
     form("9.7.13.7", ".sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}", &[RED_ASYNC_SEM, RED_ASYNC_SCOPE, RED_ASYNC_SS_OPT, RED_ASYNC_COMPLETION_MECHANISM, l::ADD, RED_ASYNC_TYPE_4], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).align(8).size(Size::Fixed(8))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8))])
         .with_effects(&[
             effect(E::Order(Source::Slot(0))),
             effect(E::Scope(Source::Slot(1))),
@@ -383,8 +383,8 @@ pub(crate) static RED_ASYNC: [Form; 5] = [
     // red.async{.mmio}.sem.scope{.ss}.add.type [a], b
     form("9.7.13.7", "{.mmio}.sem.scope{.ss}.add.type [a], b", &[l::MMIO_OPT, RED_ASYNC_SEM_2, RED_ASYNC_SCOPE_2, RED_ASYNC_SS_OPT_2, l::ADD, RED_ASYNC_TYPE_5], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(3)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5))])
         .with_rules(&[
             require(C::Filled(0), holds(2, &[M::Sys])),
             deny(C::Operand(1, Q::Function)).ptxas()])

@@ -8,8 +8,8 @@ pub(crate) static BARRIER: [Form; 1] = [
     // barrier.sync{.aligned} a{, b}
     form("9.7.13.1", ".sync{.aligned} a{, b}", &[l::SYNC, l::ALIGNED_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("a", 0, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("b", 1, R::Use).optional().ty(T::Scalar(S::U32)).range(0, 4294967264, 32)])
+            op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
         .with_effects(&[
             effect(E::Barrier),
             effect_if(C::Filled(1), E::Converge(ConvergenceScope::Cta)),
@@ -22,8 +22,8 @@ pub(crate) static BARRIER_ARRIVE: [Form; 1] = [
     // barrier.arrive{.aligned} a, b
     form("9.7.13.1", "{.aligned} a, b", &[l::ALIGNED_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("a", 0, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("b", 1, R::Use).ty(T::Scalar(S::U32)).range(32, 4294967264, 32)])
+            op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_effects(&[
             effect(E::Barrier),
             effect_if(C::Filled(0), E::Converge(ConvergenceScope::Cta)),
@@ -37,10 +37,10 @@ pub(crate) static BARRIER_RED: [Form; 2] = [
     // barrier.red.popc{.aligned}.u32 d, a{, b}, c
     form("9.7.13.1", ".popc{.aligned}.u32 d, a{, b}, c", &[l::POPC, l::ALIGNED_OPT, l::U32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)).range(0, 15, 1),
-            op("b", 2, R::Use).optional().ty(T::Slot(2)).range(0, 4294967264, 32),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Slot(2)).with_range(0, 4294967264, 32),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
             effect(E::Barrier),
@@ -50,10 +50,10 @@ pub(crate) static BARRIER_RED: [Form; 2] = [
     // barrier.red.op{.aligned}.pred p, a{, b}, c
     form("9.7.13.1", ".op{.aligned}.pred p, a{, b}, c", &[BARRIER_RED_OP, l::ALIGNED_OPT, l::PRED], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("b", 2, R::Use).optional().ty(T::Scalar(S::U32)).range(0, 4294967264, 32),
-            op("c", 3, R::Use).ty(T::Slot(2)).marks(&[K::NOT])])
+            op("p", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
+            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
             effect(E::Barrier),
@@ -67,8 +67,8 @@ pub(crate) static BAR: [Form; 1] = [
     // bar.sync a{, b}
     form("9.7.13.1", ".sync a{, b}", &[l::SYNC], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("a", 0, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("b", 1, R::Use).optional().ty(T::Scalar(S::U32)).range(0, 4294967264, 32)])
+            op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("b", 1, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32)])
         .with_rules(&[since(C::Any(&[C::Operand(0, Q::Register), C::Operand(1, Q::Present)]), &[ptx(2, 0, &t::SM_20)])])
         .with_effects(&[
             effect(E::Barrier),
@@ -82,8 +82,8 @@ pub(crate) static BAR_ARRIVE: [Form; 1] = [
     // bar.arrive a, b
     form("9.7.13.1", "a, b", &[], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("a", 0, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("b", 1, R::Use).ty(T::Scalar(S::U32)).range(32, 4294967264, 32)])
+            op("a", 0, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("b", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 4294967264, 32)])
         .with_effects(&[
             effect(E::Barrier),
             effect(E::Converge(ConvergenceScope::Cta)),
@@ -97,10 +97,10 @@ pub(crate) static BAR_RED: [Form; 2] = [
     // bar.red.popc.u32 d, a{, b}, c
     form("9.7.13.1", ".popc.u32 d, a{, b}, c", &[l::POPC, l::U32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)).range(0, 15, 1),
-            op("b", 2, R::Use).optional().ty(T::Slot(1)).range(0, 4294967264, 32),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Slot(1)).with_range(0, 4294967264, 32),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
             effect(E::Barrier),
@@ -111,10 +111,10 @@ pub(crate) static BAR_RED: [Form; 2] = [
     // bar.red.op.pred p, a{, b}, c
     form("9.7.13.1", ".op.pred p, a{, b}, c", &[BAR_RED_OP, l::PRED], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Scalar(S::U32)).range(0, 15, 1),
-            op("b", 2, R::Use).optional().ty(T::Scalar(S::U32)).range(0, 4294967264, 32),
-            op("c", 3, R::Use).ty(T::Slot(1)).marks(&[K::NOT])])
+            op("p", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 15, 1),
+            op("b", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_range(0, 4294967264, 32),
+            op("c", 3, R::Use).with_ty(T::Slot(1)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Function), C::Operand(3, Q::Function)])).ptxas()])
         .with_effects(&[
             effect(E::Barrier),
@@ -128,7 +128,7 @@ pub(crate) static BAR_RED: [Form; 2] = [
 pub(crate) static BAR_WARP: [Form; 1] = [
     // bar.warp.sync membermask
     form("9.7.13.2", ".sync membermask", &[l::SYNC], &[ptx(6, 0, &t::SM_30)])
-        .with_operands(&[op("membermask", 0, R::Use).ty(T::Scalar(S::U32))])
+        .with_operands(&[op("membermask", 0, R::Use).with_ty(T::Scalar(S::U32))])
         .with_effects(&[
             effect(E::Barrier),
             effect(E::Lanes(0)),
@@ -195,7 +195,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             since(holds(0, &[M::Async]), &[ptx(8, 0, &t::SM_90)]),
             since(C::Filled(1), &[ptx(8, 6, &t::SM_90)])])
         .with_effects(&[effect(E::Fence)])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     // fence.proxy.tensormap::generic.release.scope
     form("9.7.13.4", ".tensormap::generic.release.scope", &[l::TENSORMAP_GENERIC, l::RELEASE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
         .with_effects(&[
@@ -203,18 +203,18 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(2))),
             effect(E::Proxy(Proxy::Tensormap))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     // fence.proxy.tensormap::generic.acquire.scope [addr], size
     form("9.7.13.4", ".tensormap::generic.acquire.scope [addr], size", &[l::TENSORMAP_GENERIC, l::ACQUIRE, FENCE_PROXY_SCOPE], &[ptx(8, 3, &t::SM_90)])
         .with_operands(&[
             op("addr", 0, R::Addr).nested(N::Bracket(0)),
-            op("size", 1, R::Imm).range(128, 128, 1)])
+            op("size", 1, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[
             effect(E::Fence),
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(2))),
             effect(E::Proxy(Proxy::Tensormap))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     // fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster
     form("9.7.13.4", ".async::generic.acquire.sync_restrict::shared::cluster.cluster", &[l::ASYNC_GENERIC, l::ACQUIRE, l::SYNC_RESTRICT_SHARED_CLUSTER, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
         .with_effects(&[
@@ -222,7 +222,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(3))),
             effect(E::Proxy(Proxy::Async))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
     // fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster
     form("9.7.13.4", ".async::generic.release.sync_restrict::shared::cta.cluster", &[l::ASYNC_GENERIC, l::RELEASE, l::SYNC_RESTRICT_SHARED_CTA, l::CLUSTER], &[ptx(8, 6, &t::SM_90)])
         .with_effects(&[
@@ -230,7 +230,7 @@ pub(crate) static FENCE_PROXY: [Form; 5] = [
             effect(E::Order(Source::Slot(1))),
             effect(E::Scope(Source::Slot(3))),
             effect(E::Proxy(Proxy::Async))])
-        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["the restriction on other fences: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // membar

@@ -13,9 +13,9 @@ pub(crate) static SET: [Form; 2] = [
     form("9.7.6.1", ".CmpOp{.ftz}.dtype.stype d, a, b", &[SET_CMPOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
@@ -27,10 +27,10 @@ pub(crate) static SET: [Form; 2] = [
     form("9.7.6.1", ".CmpOp.BoolOp{.ftz}.dtype.stype d, a, b, c", &[SET_CMPOP, SET_BOOLOP, l::FTZ_OPT, SET_DTYPE, SET_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)),
-            op("b", 2, R::Use).ty(T::Slot(4)),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(4, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(4, &[M::U16, M::U32, M::U64])),
@@ -49,10 +49,10 @@ pub(crate) static SETP: [Form; 2] = [
     form("9.7.6.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_CMPOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("q", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(2)),
-            op("b", 2, R::Use).ty(T::Slot(2))])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(2, &[M::U16, M::U32, M::U64])),
@@ -64,11 +64,11 @@ pub(crate) static SETP: [Form; 2] = [
     form("9.7.6.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_CMPOP, SETP_BOOLOP, l::FTZ_OPT, SETP_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("q", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3)),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
             require(holds(0, &[M::Lo, M::Ls, M::Hi, M::Hs]), holds(3, &[M::U16, M::U32, M::U64])),
@@ -84,10 +84,10 @@ pub(crate) static SELP: [Form; 1] = [
     // selp.type d, a, b, c
     form("9.7.6.3", ".type d, a, b, c", &[SELP_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])]),
 ];
 
@@ -97,18 +97,18 @@ pub(crate) static SLCT: [Form; 2] = [
     // slct.dtype.s32 d, a, b, c
     form("9.7.6.4", ".dtype.s32 d, a, b, c", &[SLCT_DTYPE, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])]),
     // slct{.ftz}.dtype.f32 d, a, b, c
     form("9.7.6.4", "{.ftz}.dtype.f32 d, a, b, c", &[l::FTZ_OPT, SLCT_DTYPE, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1)),
-            op("c", 3, R::Use).ty(T::Slot(2))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             since(holds(1, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
@@ -127,9 +127,9 @@ pub(crate) static SET_2: [Form; 12] = [
     form("9.7.7.1", ".CmpOp{.ftz}.f16.stype d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::F16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
@@ -139,10 +139,10 @@ pub(crate) static SET_2: [Form; 12] = [
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.f16.stype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, l::F16, SET_2_STYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)),
-            op("b", 2, R::Use).ty(T::Slot(4)),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::F16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(4, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
@@ -152,9 +152,9 @@ pub(crate) static SET_2: [Form; 12] = [
     form("9.7.7.1", ".CmpOp.bf16.btype d, a, b", &[SET_2_CMPOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(2)),
-            op("b", 2, R::Use).ty(T::Slot(2))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::F16, M::Bf16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(2, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
@@ -163,10 +163,10 @@ pub(crate) static SET_2: [Form; 12] = [
     form("9.7.7.1", ".CmpOp.BoolOp.bf16.btype d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::BF16, SET_2_BTYPE], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3)),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::F16, M::Bf16]), C::Any(&[C::Operand(1, Q::Immediate), C::Operand(2, Q::Immediate)])])),
             require(holds(3, &[M::B16, M::B32, M::B64]), holds(0, &[M::Eq, M::Ne])),
@@ -175,64 +175,64 @@ pub(crate) static SET_2: [Form; 12] = [
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE, l::F16], &[ptx(6, 5, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])]),
     // set.CmpOp.dtype.bf16 d, a, b
     form("9.7.7.1", ".CmpOp.dtype.bf16 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // set.CmpOp.BoolOp.dtype.bf16 d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE, l::BF16], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
     // set.CmpOp{.ftz}.dtype.f16x2 d, a, b
     form("9.7.7.1", ".CmpOp{.ftz}.dtype.f16x2 d, a, b", &[SET_2_CMPOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_rules(&[since(holds(2, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
     // set.CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp{.ftz}.dtype.f16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, l::FTZ_OPT, SET_2_DTYPE_2, l::F16X2], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[since(holds(3, &[M::U32, M::S32]), &[ptx(6, 5, &t::SM_53)])]),
     // set.CmpOp.dtype.bf16x2 d, a, b
     form("9.7.7.1", ".CmpOp.dtype.bf16x2 d, a, b", &[SET_2_CMPOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // set.CmpOp.BoolOp.dtype.bf16x2 d, a, b, c
     form("9.7.7.1", ".CmpOp.BoolOp.dtype.bf16x2 d, a, b, c", &[SET_2_CMPOP, SET_2_BOOLOP, SET_2_DTYPE_3, l::BF16X2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])]),
 ];
 
 // setp
@@ -245,10 +245,10 @@ pub(crate) static SETP_2: [Form; 4] = [
     form("9.7.7.2", ".CmpOp{.ftz}.type p{|q}, a, b", &[SETP_2_CMPOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("q", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::F16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
         .with_differences(&["ptxas also accepts p alone"]),
@@ -256,11 +256,11 @@ pub(crate) static SETP_2: [Form; 4] = [
     form("9.7.7.2", ".CmpOp.BoolOp{.ftz}.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, l::FTZ_OPT, SETP_2_TYPE], &[ptx(4, 2, &t::SM_53)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("q", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[deny(C::All(&[holds(3, &[M::F16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
         .with_differences(&["ptxas also accepts p alone"]),
@@ -268,10 +268,10 @@ pub(crate) static SETP_2: [Form; 4] = [
     form("9.7.7.2", ".CmpOp.type p{|q}, a, b", &[SETP_2_CMPOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("q", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::REG])])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG])])
         .with_rules(&[deny(C::All(&[holds(1, &[M::Bf16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
         .with_differences(&["ptxas also accepts p alone"]),
@@ -279,11 +279,11 @@ pub(crate) static SETP_2: [Form; 4] = [
     form("9.7.7.2", ".CmpOp.BoolOp.type p{|q}, a, b, c", &[SETP_2_CMPOP, SETP_2_BOOLOP, SETP_2_TYPE_2], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("q", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT, K::REG])])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("q", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT, K::REG])])
         .with_rules(&[deny(C::All(&[holds(2, &[M::Bf16]), C::Operand(1, Q::Present)]))])
         .with_notes(&["of packed types p is the result of the low half and q of the high one"])
         .with_differences(&["ptxas also accepts p alone"]),

@@ -16,7 +16,7 @@ pub(crate) static BRX_IDX: [Form; 1] = [
     // brx.idx{.uni} index, tlist
     form("9.7.12.4", "{.uni} index, tlist", &[l::UNI_OPT], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("index", 0, R::Use).ty(T::Scalar(S::U32)),
+            op("index", 0, R::Use).with_ty(T::Scalar(S::U32)),
             op("tlist", 1, R::LabelTable)])
         .with_effects(&[effect(E::Control(Control::Table)), effect_if(C::Filled(0), E::Uniform)]),
 ];
@@ -26,7 +26,7 @@ pub(crate) static CALL: [Form; 3] = [
     // call{.uni} {(ret-param),} func{, (param-list)}
     form("9.7.12.5", "{.uni} {(ret-param),} func{, (param-list)}", &[l::UNI_OPT], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().marks(&[K::DISCARD]),
+            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]),
             op("func", 1, R::Func),
             op("param-list", 2, R::Args).nested(N::Parentheses).optional()])
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
@@ -34,8 +34,8 @@ pub(crate) static CALL: [Form; 3] = [
     // call{.uni} {(ret-param),} fptr{, (param-list)}, flist
     form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, flist", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
-            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().marks(&[K::DISCARD]),
-            op("fptr", 1, R::Func).marks(&[K::REG]),
+            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]),
+            op("fptr", 1, R::Func).with_marks(&[K::REG]),
             op("param-list", 2, R::Args).nested(N::Parentheses).optional(),
             op("flist", 3, R::LabelTable)])
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])
@@ -43,8 +43,8 @@ pub(crate) static CALL: [Form; 3] = [
     // call{.uni} {(ret-param),} fptr{, (param-list)}, fproto
     form("9.7.12.5", "{.uni} {(ret-param),} fptr{, (param-list)}, fproto", &[l::UNI_OPT], &[ptx(2, 1, &t::SM_20)])
         .with_operands(&[
-            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().marks(&[K::DISCARD]),
-            op("fptr", 1, R::Func).marks(&[K::REG]),
+            op("ret-param", 0, R::Rets).nested(N::Parentheses).optional().with_marks(&[K::DISCARD]),
+            op("fptr", 1, R::Func).with_marks(&[K::REG]),
             op("param-list", 2, R::Args).nested(N::Parentheses).optional(),
             op("fproto", 3, R::LabelTable)])
         .with_effects(&[effect(E::Control(Control::Call)), effect(E::CarryWrite), effect_if(C::Filled(0), E::Uniform)])

@@ -11,9 +11,9 @@ pub(crate) static TESTP: [Form; 1] = [
     form("9.7.3.1", "{.op}.type p, a", &[TESTP_OP_OPT, TESTP_TYPE], &[ptx(2, 0, &t::SM_20)])
         .not_ignoring(&[M::Finite, M::Infinite, M::Number, M::Notanumber, M::Normal, M::Subnormal])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
-        .with_differences(&["without an operation: accepted by ptxas, not documented in the manual"]),
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_differences(&["without an operation: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // copysign
@@ -22,9 +22,9 @@ pub(crate) static COPYSIGN: [Form; 1] = [
     // copysign.type d, a, b
     form("9.7.3.2", ".type d, a, b", &[COPYSIGN_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // add
@@ -34,9 +34,9 @@ pub(crate) static ADD: [Form; 3] = [
     form("9.7.3.3", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
             since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
@@ -44,16 +44,16 @@ pub(crate) static ADD: [Form; 3] = [
     form("9.7.3.3", "{.rnd}{.ftz}.f32x2 d, a, b", &[ADD_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // add{.rnd}.f64 d, a, b
     form("9.7.3.3", "{.rnd}.f64 d, a, b", &[ADD_RND_OPT, l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // sub
@@ -63,9 +63,9 @@ pub(crate) static SUB: [Form; 3] = [
     form("9.7.3.4", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
             since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
@@ -73,16 +73,16 @@ pub(crate) static SUB: [Form; 3] = [
     form("9.7.3.4", "{.rnd}{.ftz}.f32x2 d, a, b", &[SUB_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // sub{.rnd}.f64 d, a, b
     form("9.7.3.4", "{.rnd}.f64 d, a, b", &[SUB_RND_OPT, l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mul
@@ -92,9 +92,9 @@ pub(crate) static MUL: [Form; 3] = [
     form("9.7.3.5", "{.rnd}{.ftz}{.sat}.f32 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
             since(holds(0, &[M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
@@ -102,16 +102,16 @@ pub(crate) static MUL: [Form; 3] = [
     form("9.7.3.5", "{.rnd}{.ftz}.f32x2 d, a, b", &[MUL_RND_OPT, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // mul{.rnd}.f64 d, a, b
     form("9.7.3.5", "{.rnd}.f64 d, a, b", &[MUL_RND_OPT, l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // fma
@@ -121,26 +121,26 @@ pub(crate) static FMA: [Form; 3] = [
     form("9.7.3.6", ".rnd{.ftz}{.sat}.f32 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3)),
-            op("c", 3, R::Use).ty(T::Slot(3))]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("c", 3, R::Use).with_ty(T::Slot(3))]),
     // fma.rnd{.ftz}.f32x2 d, a, b, c
     form("9.7.3.6", ".rnd{.ftz}.f32x2 d, a, b, c", &[FMA_RND, l::FTZ_OPT, l::F32X2], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(2)).marks(&[K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])]),
     // fma.rnd.f64 d, a, b, c
     form("9.7.3.6", ".rnd.f64 d, a, b, c", &[FMA_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1)),
-            op("c", 3, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mad
@@ -149,27 +149,27 @@ pub(crate) static MAD: [Form; 3] = [
     // mad{.ftz}{.sat}.f32 d, a, b, c
     form("9.7.3.7", "{.ftz}{.sat}.f32 d, a, b, c", &[l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)),
-            op("b", 2, R::Use).ty(T::Slot(2)),
-            op("c", 3, R::Use).ty(T::Slot(2))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(2)),
+            op("c", 3, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             since(C::Filled(0), &[ptx(1, 4, &t::ALL)]),
             removed_in(C::Always, &[ptx(3, 2, &t::SM_20)])]),
     // mad.rnd{.ftz}{.sat}.f32 d, a, b, c
     form("9.7.3.7", ".rnd{.ftz}{.sat}.f32 d, a, b, c", &[MAD_RND, l::FTZ_OPT, l::SAT_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3)),
-            op("c", 3, R::Use).ty(T::Slot(3))]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("c", 3, R::Use).with_ty(T::Slot(3))]),
     // mad.rnd.f64 d, a, b, c
     form("9.7.3.7", ".rnd.f64 d, a, b, c", &[MAD_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1)),
-            op("c", 3, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // div
@@ -178,38 +178,38 @@ pub(crate) static DIV: [Form; 5] = [
     // div.approx{.ftz}.f32 d, a, b
     form("9.7.3.8", ".approx{.ftz}.f32 d, a, b", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)),
-            op("b", 2, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(2))]),
     // div.rnd{.ftz}.f32 d, a, b
     form("9.7.3.8", ".rnd{.ftz}.f32 d, a, b", &[DIV_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2)),
-            op("b", 2, R::Use).ty(T::Slot(2))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
     // div.rnd.f64 d, a, b
     form("9.7.3.8", ".rnd.f64 d, a, b", &[DIV_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(1, 4, &t::SM_20)])]),
     // div.f32 d, a, b
     form("9.7.3.8", ".f32 d, a, b", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     // div.f64 d, a, b
     form("9.7.3.8", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::SM_13)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -218,9 +218,9 @@ pub(crate) static DIV_FULL: [Form; 1] = [
     // div.full{.ftz}.f32 d, a, b
     form("9.7.3.8", "{.ftz}.f32 d, a, b", &[l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // abs
@@ -229,15 +229,15 @@ pub(crate) static ABS: [Form; 2] = [
     form("9.7.3.9", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
     // abs.f64 d, a
     form("9.7.3.9", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // neg
@@ -246,15 +246,15 @@ pub(crate) static NEG: [Form; 2] = [
     form("9.7.3.10", "{.ftz}.f32 d, a", &[l::FTZ_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[since(C::Filled(0), &[ptx(1, 4, &t::ALL)])]),
     // neg.f64 d, a
     form("9.7.3.10", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // min
@@ -263,9 +263,9 @@ pub(crate) static MIN: [Form; 3] = [
     form("9.7.3.11", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             since(C::Filled(0), &[ptx(1, 4, &t::ALL)]),
             since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
@@ -274,17 +274,17 @@ pub(crate) static MIN: [Form; 3] = [
     form("9.7.3.11", "{.ftz}{.NaN}{.abs}.f32 d, a, b, c", &[l::FTZ_OPT, l::NAN_OPT, l::ABS_OPT, l::F32], &[ptx(8, 8, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3)),
-            op("c", 3, R::Use).ty(T::Slot(3))]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("c", 3, R::Use).with_ty(T::Slot(3))]),
     // min.f64 d, a, b
     form("9.7.3.11", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // max
@@ -293,9 +293,9 @@ pub(crate) static MAX: [Form; 3] = [
     form("9.7.3.12", "{.ftz}{.NaN}{.xorsign.abs}.f32 d, a, b", &[l::FTZ_OPT, l::NAN_OPT, l::XORSIGN_ABS_OPT, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             since(C::Filled(0), &[ptx(1, 4, &t::ALL)]),
             since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
@@ -304,17 +304,17 @@ pub(crate) static MAX: [Form; 3] = [
     form("9.7.3.12", "{.ftz}{.NaN}{.abs}.f32 d, a, b, c", &[l::FTZ_OPT, l::NAN_OPT, l::ABS_OPT, l::F32], &[ptx(8, 8, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3)),
-            op("c", 3, R::Use).ty(T::Slot(3))]),
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3)),
+            op("c", 3, R::Use).with_ty(T::Slot(3))]),
     // max.f64 d, a, b
     form("9.7.3.12", ".f64 d, a, b", &[l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // rcp
@@ -324,20 +324,20 @@ pub(crate) static RCP: [Form; 5] = [
     form("9.7.3.13", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // rcp.rnd{.ftz}.f32 d, a
     form("9.7.3.13", ".rnd{.ftz}.f32 d, a", &[RCP_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // rcp.rnd.f64 d, a
     form("9.7.3.13", ".rnd.f64 d, a", &[RCP_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]),
@@ -345,8 +345,8 @@ pub(crate) static RCP: [Form; 5] = [
     form("9.7.3.13", ".rnd.ftz.f64 d, a", &[RCP_RND, l::FTZ, l::F64], &[ptx(1, 4, &t::SM_13)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])])
@@ -355,8 +355,8 @@ pub(crate) static RCP: [Form; 5] = [
     form("9.7.3.13", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -366,8 +366,8 @@ pub(crate) static RCP_2: [Form; 1] = [
     form("9.7.3.14", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(2, 1, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // sqrt
@@ -377,20 +377,20 @@ pub(crate) static SQRT: [Form; 5] = [
     form("9.7.3.15", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // sqrt.rnd{.ftz}.f32 d, a
     form("9.7.3.15", ".rnd{.ftz}.f32 d, a", &[SQRT_RND, l::FTZ_OPT, l::F32], &[ptx(2, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // sqrt.rnd.f64 d, a
     form("9.7.3.15", ".rnd.f64 d, a", &[SQRT_RND, l::F64], &[ptx(1, 4, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             deny(C::All(&[holds(0, &[M::Rz, M::Rm, M::Rp]), C::Operand(1, Q::Function)])).ptxas(),
             since(holds(0, &[M::Rz, M::Rm, M::Rp]), &[ptx(2, 0, &t::SM_20)])]),
@@ -398,15 +398,15 @@ pub(crate) static SQRT: [Form; 5] = [
     form("9.7.3.15", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     // sqrt.f64 d, a
     form("9.7.3.15", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -416,27 +416,27 @@ pub(crate) static RSQRT: [Form; 4] = [
     form("9.7.3.16", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // rsqrt.approx.f64 d, a
     form("9.7.3.16", ".approx.f64 d, a", &[l::APPROX, l::F64], &[ptx(1, 4, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))]),
     // rsqrt.f32 d, a
     form("9.7.3.16", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
     // rsqrt.f64 d, a
     form("9.7.3.16", ".f64 d, a", &[l::F64], &[ptx(1, 0, &t::SM_13)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -446,8 +446,8 @@ pub(crate) static RSQRT_2: [Form; 1] = [
     form("9.7.3.17", ".approx.ftz.f64 d, a", &[l::APPROX, l::FTZ, l::F64], &[ptx(4, 0, &t::SM_20)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // sin
@@ -456,14 +456,14 @@ pub(crate) static SIN: [Form; 2] = [
     form("9.7.3.18", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // sin.f32 d, a
     form("9.7.3.18", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -473,14 +473,14 @@ pub(crate) static COS: [Form; 2] = [
     form("9.7.3.19", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // cos.f32 d, a
     form("9.7.3.19", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -490,14 +490,14 @@ pub(crate) static LG2: [Form; 2] = [
     form("9.7.3.20", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // lg2.f32 d, a
     form("9.7.3.20", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -507,14 +507,14 @@ pub(crate) static EX2: [Form; 2] = [
     form("9.7.3.21", ".approx{.ftz}.f32 d, a", &[l::APPROX, l::FTZ_OPT, l::F32], &[ptx(1, 4, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(2))]),
     // ex2.f32 d, a
     form("9.7.3.21", ".f32 d, a", &[l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[removed_in(C::Always, &[ptx(1, 4, &t::ALL)])]),
 ];
 
@@ -524,6 +524,6 @@ pub(crate) static TANH: [Form; 1] = [
     form("9.7.3.22", ".approx.f32 d, a", &[l::APPROX, l::F32], &[ptx(7, 0, &t::SM_75)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))]),
 ];

@@ -11,24 +11,24 @@ pub(crate) static ADD: [Form; 2] = [
     form("9.7.1.1", ".type d, a, b", &[ADD_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[
             since(holds(0, &[M::U16x2, M::S16x2]), &[ptx(8, 0, &t::SM_90)]),
             since(holds(0, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
-        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the manual"]),
+        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the PTX ISA manual"]),
     // add.sat.stype d, a, b
     form("9.7.1.1", ".sat.stype d, a, b", &[l::SAT, ADD_STYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(1, &[M::U8x4, M::S8x4]), &[ptx(9, 2, &t::SM_120F_SM_107F)]),
             since(holds(1, &[M::U32, M::U16x2, M::S16x2]), &[ptx(9, 2, &t::SM_120F_SM_107F)])])
-        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the manual"]),
+        .with_differences(&["saturation of .u8x4 and .s8x4: implemented by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // sub
@@ -41,37 +41,37 @@ pub(crate) static SUB: [Form; 5] = [
     form("9.7.1.2", ".sat.stype d, a, b", &[l::SAT, SUB_STYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
     // sub.ptype d, a, b
     form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
     // sub.ptype d, a, b
     form("9.7.1.2", ".ptype d, a, b", &[SUB_PTYPE_2], &[ptx(1, 0, &t::ALL)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
     // sub.type d, a, b
     form("9.7.1.2", ".type d, a, b", &[SUB_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
     // sub{.sat}.s32 d, a, b
     form("9.7.1.2", "{.sat}.s32 d, a, b", &[l::SAT_OPT, l::S32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mul.hi mul.lo
@@ -80,9 +80,9 @@ pub(crate) static MUL_HI: [Form; 1] = [
     // mul.hi.type d, a, b
     form("9.7.1.3", ".type d, a, b", &[MUL_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mul.wide
@@ -91,9 +91,9 @@ pub(crate) static MUL_WIDE: [Form; 1] = [
     // mul.wide.type d, a, b
     form("9.7.1.3", ".type d, a, b", &[MUL_WIDE_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::DoubleWidth(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::DoubleWidth(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad.hi mad.lo
@@ -102,10 +102,10 @@ pub(crate) static MAD_HI: [Form; 1] = [
     // mad.hi.type d, a, b, c
     form("9.7.1.4", ".type d, a, b, c", &[MAD_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad.wide
@@ -114,10 +114,10 @@ pub(crate) static MAD_WIDE: [Form; 1] = [
     // mad.wide.type d, a, b, c
     form("9.7.1.4", ".type d, a, b, c", &[MAD_WIDE_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::DoubleWidth(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::DoubleWidth(0))]),
+            op("d", 0, R::Def).with_ty(T::DoubleWidth(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::DoubleWidth(0))]),
 ];
 
 // mad.hi
@@ -125,10 +125,10 @@ pub(crate) static MAD_HI_2: [Form; 1] = [
     // mad.hi.sat.s32 d, a, b, c
     form("9.7.1.4", ".sat.s32 d, a, b, c", &[l::SAT, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1)),
-            op("c", 3, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // mul24.hi mul24.lo
@@ -137,9 +137,9 @@ pub(crate) static MUL24_HI: [Form; 1] = [
     // mul24.hi.type d, a, b
     form("9.7.1.5", ".type d, a, b", &[MUL24_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad24.hi mad24.lo
@@ -148,10 +148,10 @@ pub(crate) static MAD24_HI: [Form; 1] = [
     // mad24.hi.type d, a, b, c
     form("9.7.1.6", ".type d, a, b, c", &[MAD24_HI_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // mad24.hi
@@ -159,10 +159,10 @@ pub(crate) static MAD24_HI_2: [Form; 1] = [
     // mad24.hi.sat.s32 d, a, b, c
     form("9.7.1.6", ".sat.s32 d, a, b, c", &[l::SAT, l::S32], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1)),
-            op("c", 3, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // sad
@@ -171,10 +171,10 @@ pub(crate) static SAD: [Form; 1] = [
     // sad.type d, a, b, c
     form("9.7.1.7", ".type d, a, b, c", &[SAD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // div
@@ -183,9 +183,9 @@ pub(crate) static DIV: [Form; 1] = [
     // div.type d, a, b
     form("9.7.1.8", ".type d, a, b", &[DIV_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::U64, M::S64]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
 ];
 
@@ -195,9 +195,9 @@ pub(crate) static REM: [Form; 1] = [
     // rem.type d, a, b
     form("9.7.1.9", ".type d, a, b", &[REM_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[holds(0, &[M::U64, M::S64]), C::Any(&[C::Operand(1, Q::Function), C::Operand(2, Q::Function)])])).ptxas()]),
 ];
 
@@ -208,8 +208,8 @@ pub(crate) static ABS: [Form; 1] = [
     form("9.7.1.10", ".type d, a", &[ABS_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // neg
@@ -220,20 +220,20 @@ pub(crate) static NEG: [Form; 3] = [
     form("9.7.1.11", ".s8x4 d, a", &[l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
     // neg.ptype d, a
     form("9.7.1.11", ".ptype d, a", &[NEG_PTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
     // neg.type d, a
     form("9.7.1.11", ".type d, a", &[NEG_TYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // min
@@ -244,31 +244,31 @@ pub(crate) static MIN: [Form; 4] = [
     form("9.7.1.12", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
     // min{.relu}.s8x4 d, a, b
     form("9.7.1.12", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
     // min.atype d, a, b
     form("9.7.1.12", ".atype d, a, b", &[MIN_ATYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])]),
     // min{.relu}.btype d, a, b
     form("9.7.1.12", "{.relu}.btype d, a, b", &[l::RELU_OPT, MIN_BTYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])]),
@@ -282,31 +282,31 @@ pub(crate) static MAX: [Form; 4] = [
     form("9.7.1.13", ".u8x4 d, a, b", &[l::U8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))]),
     // max{.relu}.s8x4 d, a, b
     form("9.7.1.13", "{.relu}.s8x4 d, a, b", &[l::RELU_OPT, l::S8X4], &[ptx(9, 2, &t::SM_120F_SM_107F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))]),
     // max.atype d, a, b
     form("9.7.1.13", ".atype d, a, b", &[MAX_ATYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[since(holds(0, &[M::U16x2]), &[ptx(8, 0, &t::SM_90)])]),
     // max{.relu}.btype d, a, b
     form("9.7.1.13", "{.relu}.btype d, a, b", &[l::RELU_OPT, MAX_BTYPE], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(1, &[M::S16x2]), &[ptx(8, 0, &t::SM_90)]),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_90)])]),
@@ -318,8 +318,8 @@ pub(crate) static POPC: [Form; 1] = [
     // popc.type d, a
     form("9.7.1.14", ".type d, a", &[POPC_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // clz
@@ -328,8 +328,8 @@ pub(crate) static CLZ: [Form; 1] = [
     // clz.type d, a
     form("9.7.1.15", ".type d, a", &[CLZ_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // bfind
@@ -338,13 +338,13 @@ pub(crate) static BFIND: [Form; 2] = [
     // bfind.type d, a
     form("9.7.1.16", ".type d, a", &[BFIND_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
     // bfind.shiftamt.type d, a
     form("9.7.1.16", ".shiftamt.type d, a", &[l::SHIFTAMT, BFIND_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))]),
 ];
 
 // fns
@@ -352,10 +352,10 @@ pub(crate) static FNS: [Form; 1] = [
     // fns.b32 d, mask, base, offset
     form("9.7.1.17", ".b32 d, mask, base, offset", &[l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("mask", 1, R::Use).ty(T::Slot(0)),
-            op("base", 2, R::Use).ty(T::Slot(0)),
-            op("offset", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("mask", 1, R::Use).with_ty(T::Slot(0)),
+            op("base", 2, R::Use).with_ty(T::Slot(0)),
+            op("offset", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // brev
@@ -364,8 +364,8 @@ pub(crate) static BREV: [Form; 1] = [
     // brev.type d, a
     form("9.7.1.18", ".type d, a", &[BREV_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // bfe
@@ -374,10 +374,10 @@ pub(crate) static BFE: [Form; 1] = [
     // bfe.type d, a, b, c
     form("9.7.1.19", ".type d, a, b, c", &[BFE_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 255, 1),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32)).range(0, 255, 1)]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1)]),
 ];
 
 // bfi
@@ -386,11 +386,11 @@ pub(crate) static BFI: [Form; 1] = [
     // bfi.type f, a, b, c, d
     form("9.7.1.20", ".type f, a, b, c, d", &[BFI_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("f", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32)).range(0, 255, 1),
-            op("d", 4, R::Use).ty(T::Scalar(S::U32)).range(0, 255, 1)]),
+            op("f", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1),
+            op("d", 4, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 255, 1)]),
 ];
 
 // szext
@@ -400,9 +400,9 @@ pub(crate) static SZEXT: [Form; 1] = [
     // szext.mode.type d, a, b
     form("9.7.1.21", ".mode.type d, a, b", &[SZEXT_MODE, SZEXT_TYPE], &[ptx(7, 6, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Scalar(S::U32))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // bmsk
@@ -411,9 +411,9 @@ pub(crate) static BMSK: [Form; 1] = [
     // bmsk.mode.b32 d, a, b
     form("9.7.1.22", ".mode.b32 d, a, b", &[BMSK_MODE, l::B32], &[ptx(7, 6, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Scalar(S::U32)),
-            op("b", 2, R::Use).ty(T::Scalar(S::U32))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U32)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // dp4a
@@ -423,10 +423,10 @@ pub(crate) static DP4A: [Form; 1] = [
     // dp4a.atype.btype d, a, b, c
     form("9.7.1.23", ".atype.btype d, a, b, c", &[DP4A_ATYPE, DP4A_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::B32)),
-            op("a", 1, R::Use).ty(T::Scalar(S::B32)),
-            op("b", 2, R::Use).ty(T::Scalar(S::B32)),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::B32)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::B32)),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Floating), C::Operand(2, Q::Floating)])).ptxas()]),
 ];
 
@@ -437,9 +437,9 @@ pub(crate) static DP2A_LO: [Form; 1] = [
     // dp2a.lo.atype.btype d, a, b, c
     form("9.7.1.24", ".atype.btype d, a, b, c", &[DP2A_LO_ATYPE, DP2A_LO_BTYPE], &[ptx(5, 0, &t::SM_61)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::B32)),
-            op("a", 1, R::Use).ty(T::Scalar(S::B32)),
-            op("b", 2, R::Use).ty(T::Scalar(S::B32)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::B32)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::B32)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::B32)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[deny(C::Any(&[C::Operand(1, Q::Floating), C::Operand(2, Q::Floating)])).ptxas()]),
 ];

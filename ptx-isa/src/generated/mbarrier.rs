@@ -8,8 +8,8 @@ pub(crate) static MBARRIER_INIT: [Form; 1] = [
     // mbarrier.init{.shared{::cta}}.b64 [addr], count
     form("9.7.13.15.9", "{.shared{::cta}}.b64 [addr], count", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("count", 1, R::Use).ty(T::Scalar(S::U32)).range(1, 1048575, 1)])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("count", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(1, 1048575, 1)])
         .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
@@ -18,7 +18,7 @@ pub(crate) static MBARRIER_INIT: [Form; 1] = [
 pub(crate) static MBARRIER_INVAL: [Form; 1] = [
     // mbarrier.inval{.shared{::cta}}.b64 [addr]
     form("9.7.13.15.10", "{.shared{::cta}}.b64 [addr]", &[l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
-        .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8))])
+        .with_operands(&[op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[since(holds(0, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)])])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
@@ -31,8 +31,8 @@ pub(crate) static MBARRIER_EXPECT_TX: [Form; 1] = [
     // mbarrier.expect_tx{.sem}{.scope}{.space}.b64 [addr], txCount
     form("9.7.13.15.11", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_EXPECT_TX_SEM_OPT, MBARRIER_EXPECT_TX_SCOPE_OPT, MBARRIER_EXPECT_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("txCount", 1, R::Use).ty(T::Scalar(S::U32))])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
@@ -47,8 +47,8 @@ pub(crate) static MBARRIER_COMPLETE_TX: [Form; 1] = [
     // mbarrier.complete_tx{.sem}{.scope}{.space}.b64 [addr], txCount
     form("9.7.13.15.12", "{.sem}{.scope}{.space}.b64 [addr], txCount", &[MBARRIER_COMPLETE_TX_SEM_OPT, MBARRIER_COMPLETE_TX_SCOPE_OPT, MBARRIER_COMPLETE_TX_SPACE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("addr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("txCount", 1, R::Use).ty(T::Scalar(S::U32))])
+            op("addr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("txCount", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
@@ -62,9 +62,9 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 3] = [
     // mbarrier.arrive{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
@@ -80,9 +80,9 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 3] = [
     // mbarrier.arrive{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_SEM_OPT, MBARRIER_ARRIVE_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(holds(2, &[M::SharedCluster]), &[ptx(8, 0, &t::SM_90)]),
@@ -99,9 +99,9 @@ pub(crate) static MBARRIER_ARRIVE: [Form; 3] = [
     // mbarrier.arrive.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     form("9.7.13.15.13", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("count", 2, R::Use).ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("count", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
             since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
@@ -119,9 +119,9 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 2] = [
     // mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("txCount", 2, R::Use).ty(T::Scalar(S::U32))])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
@@ -131,9 +131,9 @@ pub(crate) static MBARRIER_ARRIVE_EXPECT_TX: [Form; 2] = [
     // mbarrier.arrive.expect_tx{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount
     form("9.7.13.15.13", "{.sem}{.scope}{.shared{::cluster}}.b64 state, [addr], txCount", &[MBARRIER_ARRIVE_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_EXPECT_TX_SCOPE_OPT, l::SHARED_OPT_2, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("txCount", 2, R::Use).ty(T::Scalar(S::U32))])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("txCount", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(holds(0, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
@@ -149,9 +149,9 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 3] = [
     // mbarrier.arrive_drop{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}
     form("9.7.13.15.14", "{.sem}{.scope}{.shared{::cta}}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
@@ -166,9 +166,9 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 3] = [
     // mbarrier.arrive_drop{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}
     form("9.7.13.15.14", "{.sem}{.scope}{.shared::cluster}.b64 state, [addr]{, count}", &[MBARRIER_ARRIVE_DROP_SEM_OPT, MBARRIER_ARRIVE_DROP_SCOPE_OPT, l::SHARED_CLUSTER_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("count", 2, R::Use).optional().ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("count", 2, R::Use).optional().with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
             since(C::Filled(2), &[ptx(8, 0, &t::SM_90)]),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_80)]),
@@ -183,9 +183,9 @@ pub(crate) static MBARRIER_ARRIVE_DROP: [Form; 3] = [
     // mbarrier.arrive_drop.noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count
     form("9.7.13.15.14", ".noComplete{.release}{.cta}{.shared{::cta}}.b64 state, [addr], count", &[l::NOCOMPLETE, l::RELEASE_OPT, l::CTA_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("count", 2, R::Use).ty(T::Scalar(S::U32)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]).range(1, 1048575, 1)])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("count", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]).with_range(1, 1048575, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(3)])),
             since(holds(3, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
@@ -202,9 +202,9 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 2] = [
     // mbarrier.arrive_drop.expect_tx{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count
     form("9.7.13.15.14", "{.shared{::cta}}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("tx_count", 2, R::Use).ty(T::Scalar(S::U32))])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(0)])),
             since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
@@ -214,9 +214,9 @@ pub(crate) static MBARRIER_ARRIVE_DROP_EXPECT_TX: [Form; 2] = [
     // mbarrier.arrive_drop.expect_tx{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count
     form("9.7.13.15.14", "{.shared::cluster}{.sem}{.scope}.b64 state, [addr], tx_count", &[l::SHARED_CLUSTER_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SEM_OPT, MBARRIER_ARRIVE_DROP_EXPECT_TX_SCOPE_OPT, l::B64], &[ptx(8, 0, &t::SM_90)])
         .with_operands(&[
-            op("state", 0, R::Def).ty(T::Scalar(S::U64)).marks(&[K::DISCARD_ONLY]),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("tx_count", 2, R::Use).ty(T::Scalar(S::U32))])
+            op("state", 0, R::Def).with_ty(T::Scalar(S::U64)).with_marks(&[K::DISCARD_ONLY]),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("tx_count", 2, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             since(holds(1, &[M::Relaxed]), &[ptx(8, 6, &t::SM_90)]),
             require(C::Filled(1), C::Filled(2)),
@@ -232,9 +232,9 @@ pub(crate) static MBARRIER_TEST_WAIT: [Form; 1] = [
     // mbarrier.test_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state", &[MBARRIER_TEST_WAIT_SEM_OPT, MBARRIER_TEST_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("state", 2, R::Use).ty(T::Scalar(S::U64))])
+            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("state", 2, R::Use).with_ty(T::Scalar(S::U64))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
@@ -256,9 +256,9 @@ pub(crate) static MBARRIER_TEST_WAIT_PARITY: [Form; 1] = [
     // mbarrier.test_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity", &[MBARRIER_TEST_WAIT_PARITY_SEM_OPT, MBARRIER_TEST_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 1, &t::SM_80)])
         .with_operands(&[
-            op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("phaseParity", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1, 1)])
+            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(holds(2, &[M::SharedCta]), &[ptx(7, 8, &t::ALL)]),
@@ -280,10 +280,10 @@ pub(crate) static MBARRIER_TRY_WAIT: [Form; 1] = [
     // mbarrier.try_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_SEM_OPT, MBARRIER_TRY_WAIT_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
-            op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("state", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("suspendTimeHint", 3, R::Use).optional().ty(T::Scalar(S::U32))])
+            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("state", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
@@ -303,10 +303,10 @@ pub(crate) static MBARRIER_TRY_WAIT_PARITY: [Form; 1] = [
     // mbarrier.try_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}
     form("9.7.13.15.16", "{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}", &[MBARRIER_TRY_WAIT_PARITY_SEM_OPT, MBARRIER_TRY_WAIT_PARITY_SCOPE_OPT, l::SHARED_OPT, l::B64], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
-            op("waitComplete", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("addr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::OneOf(&[M::SharedCta])).align(8).size(Size::Fixed(8)),
-            op("phaseParity", 2, R::Use).ty(T::Scalar(S::U32)).range(0, 1, 1),
-            op("suspendTimeHint", 3, R::Use).optional().ty(T::Scalar(S::U32))])
+            op("waitComplete", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("addr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MBARRIER, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::OneOf(&[M::SharedCta])).with_align(8).with_size(Size::Fixed(8)),
+            op("phaseParity", 2, R::Use).with_ty(T::Scalar(S::U32)).with_range(0, 1, 1),
+            op("suspendTimeHint", 3, R::Use).optional().with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             deny(C::All(&[C::Operand(1, Q::Unified), C::Filled(2)])),
             since(C::Filled(0), &[ptx(8, 0, &t::SM_90)]),
@@ -324,6 +324,6 @@ pub(crate) static MBARRIER_PENDING_COUNT: [Form; 1] = [
     // mbarrier.pending_count.b64 count, state
     form("9.7.13.15.17", ".b64 count, state", &[l::B64], &[ptx(7, 0, &t::SM_80)])
         .with_operands(&[
-            op("count", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("state", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::REG])]),
+            op("count", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("state", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG])]),
 ];

@@ -11,9 +11,9 @@ pub(crate) static ADD: [Form; 1] = [
     form("9.7.5.1", "{.rnd}{.sat}.f32.atype d, a, c", &[ADD_RND_OPT, l::SAT_OPT, l::F32, ADD_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("c", 2, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("c", 2, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // sub
@@ -24,9 +24,9 @@ pub(crate) static SUB: [Form; 1] = [
     form("9.7.5.2", "{.rnd}{.sat}.f32.atype d, a, c", &[SUB_RND_OPT, l::SAT_OPT, l::F32, SUB_ATYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("c", 2, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("c", 2, R::Use).with_ty(T::Slot(2))]),
 ];
 
 // fma
@@ -37,8 +37,8 @@ pub(crate) static FMA: [Form; 1] = [
     form("9.7.5.3", ".rnd{.sat}.f32.abtype d, a, b, c", &[FMA_RND, l::SAT_OPT, l::F32, FMA_ABTYPE], &[ptx(8, 6, &t::SM_100)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(3)).marks(&[K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(2))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(2))]),
 ];

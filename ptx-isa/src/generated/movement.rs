@@ -16,8 +16,8 @@ pub(crate) static MOV: [Form; 6] = [
     // mov.vec.etype d, a
     form("9.7.9.3", ".vec.etype d, a", &[MOV_VEC, MOV_ETYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)).length(L::Slot(0)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(1)).length(L::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Slot(0)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_length(L::Slot(0))])
         .with_rules(&[
             since(holds(1, &[M::F64]), &[ptx(1, 0, &t::SM_13)]),
             deny(C::All(&[holds(0, &[M::V4]), holds(1, &[M::B64, M::U64, M::S64, M::F64])]))])
@@ -25,33 +25,33 @@ pub(crate) static MOV: [Form; 6] = [
     // mov.vec.vtype d, sreg
     form("9.7.9.3", ".vec.vtype d, sreg", &[MOV_VEC_2, MOV_VTYPE], &[ptx(1, 0, &t::ALL)]).ptxas()
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)).length(L::Fixed(4)),
-            op("sreg", 1, R::Sreg).ty(T::Slot(1)).length(L::Fixed(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_length(L::Fixed(4)),
+            op("sreg", 1, R::Sreg).with_ty(T::Slot(1)).with_length(L::Fixed(4))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.type d, a
     form("9.7.9.3", ".type d, a", &[MOV_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::NOT])])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NOT])])
         .with_rules(&[since(holds(0, &[M::F64]), &[ptx(1, 0, &t::SM_13)])])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.itype d, sreg
     form("9.7.9.3", ".itype d, sreg", &[MOV_ITYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("sreg", 1, R::Sreg).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("sreg", 1, R::Sreg).with_ty(T::Slot(0))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.atype d, avar
     form("9.7.9.3", ".atype d, avar", &[MOV_ATYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("avar", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("avar", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Global, M::Const, M::Shared, M::Local, M::ParamEntry]))])
         .with_rules(&[deny(C::All(&[C::Operand(1, Q::Handle), C::Not(&holds(0, &[M::U64]))]))])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
     // mov.atype d, fname
     form("9.7.9.3", ".atype d, fname", &[MOV_ATYPE_2], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
             op("fname", 1, R::Func)])
         .with_differences(&["ptxas accepts the name of a function or a kernel as a value in nearly every instruction"]),
 ];
@@ -62,8 +62,8 @@ pub(crate) static MOV_2: [Form; 1] = [
     // mov.type d, a
     form("9.7.9.4", ".type d, a", &[MOV_2_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::DISCARD, K::ALLOW_SPLIT_VECTOR]),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::REG, K::ALLOW_SPLIT_VECTOR])])
         .with_rules(&[since(holds(0, &[M::B128]), &[ptx(8, 3, &t::SM_70)])]),
 ];
 
@@ -73,11 +73,11 @@ pub(crate) static SHFL: [Form; 1] = [
     // shfl.mode.b32 d{|p}, a, b, c
     form("9.7.9.5", ".mode.b32 d{|p}, a, b, c", &[SHFL_MODE, l::B32], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(1)),
-            op("c", 3, R::Use).ty(T::Slot(1))])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)),
+            op("c", 3, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             removed_in(C::Always, &[ptx(6, 4, &t::SM_70)]),
             deprecated(C::Always, &[ptx(6, 0, &t::ALL)], "`shfl.sync`, with a mask of the threads that take part")])
@@ -90,12 +90,12 @@ pub(crate) static SHFL_2: [Form; 1] = [
     // shfl.sync.mode.b32 d{|p}, a, b, c, membermask
     form("9.7.9.6", ".sync.mode.b32 d{|p}, a, b, c, membermask", &[l::SYNC, SHFL_2_MODE, l::B32], &[ptx(6, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)).marks(&[K::DISCARD]),
-            op("a", 1, R::Use).ty(T::Slot(2)),
-            op("b", 2, R::Use).ty(T::Slot(2)),
-            op("c", 3, R::Use).ty(T::Slot(2)),
-            op("membermask", 4, R::Use).ty(T::Scalar(S::U32))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)),
+            op("b", 2, R::Use).with_ty(T::Slot(2)),
+            op("c", 3, R::Use).with_ty(T::Slot(2)),
+            op("membermask", 4, R::Use).with_ty(T::Scalar(S::U32))])
         .with_effects(&[effect(E::Lanes(5))]),
 ];
 
@@ -105,10 +105,10 @@ pub(crate) static PRMT: [Form; 1] = [
     // prmt.b32{.mode} d, a, b, c
     form("9.7.9.7", ".b32{.mode} d, a, b, c", &[l::B32, PRMT_MODE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(0)),
-            op("b", 2, R::Use).ty(T::Slot(0)),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)),
+            op("b", 2, R::Use).with_ty(T::Slot(0)),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // ld
@@ -125,9 +125,9 @@ pub(crate) static LD: [Form; 6] = [
     // ld{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", "{.weak}{.ss}{.cop}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_COP_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
             deny(C::All(&[holds(5, &[M::V8]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -148,13 +148,13 @@ pub(crate) static LD: [Form; 6] = [
             since(holds(6, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
             since(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     // ld{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::WEAK_OPT, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -177,12 +177,12 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Filled(3), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     // ld.volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]
     form("9.7.9.8", ".volatile{.ss}{.level::prefetch_size}{.vec}.type d, [a]", &[l::VOLATILE, LD_SS_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)).length(L::Slot(3)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)).with_length(L::Slot(3)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::V8]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -202,13 +202,13 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Any(&[C::All(&[holds(3, &[M::V8]), holds(4, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)]),
             since(holds(1, &[M::Local]), &[ptx(9, 1, &t::ALL)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Fixed(M::Sys)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     // ld.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::RELAXED, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(8)).length(L::Slot(7)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[holds(7, &[M::V8]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -231,13 +231,13 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     // ld.acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.8", ".acquire.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::ACQUIRE, LD_SCOPE, LD_SS_OPT, LD_LEVEL1_EVICTION_PRIORITY_OPT, LD_LEVEL2_EVICTION_PRIORITY_OPT, LD_LEVEL_CACHE_HINT_OPT, LD_LEVEL_PREFETCH_SIZE_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(8)).length(L::Slot(7)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("d", 0, R::Def).with_ty(T::Slot(8)).with_length(L::Slot(7)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[holds(7, &[M::V8]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Const, M::Local, M::Param, M::ParamEntry, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -260,12 +260,12 @@ pub(crate) static LD: [Form; 6] = [
             since(C::Filled(4), &[ptx(8, 8, &t::SM_100)]),
             since(C::Any(&[C::All(&[holds(7, &[M::V8]), holds(8, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(7, &[M::V4]), holds(8, &[M::B64, M::U64, M::S64, M::F64])])]), &[ptx(8, 8, &t::SM_100)])])
         .with_effects(&[effect(E::Order(Source::Slot(0))), effect(E::Scope(Source::Slot(1)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
     // ld.mmio.relaxed.sys{.global}{.vec}.type d, [a]
     form("9.7.9.8", ".mmio.relaxed.sys{.global}{.vec}.type d, [a]", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, LD_VEC_OPT, LD_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(5)).length(L::Slot(4)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(3)).size(Size::Like(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(3)).with_size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[holds(5, &[M::B128]), C::Filled(4)])),
@@ -274,7 +274,7 @@ pub(crate) static LD: [Form; 6] = [
             deny(C::Filled(4)).ptxas(),
             since(holds(5, &[M::B128]), &[ptx(8, 4, &t::SM_70)])])
         .with_effects(&[effect(E::Volatile), effect(E::Order(Source::Slot(1))), effect(E::Scope(Source::Slot(2)))])
-        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["vectors of eight bytes or half words: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // ld
@@ -289,9 +289,9 @@ pub(crate) static LD_2: [Form; 2] = [
     // ld.global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.9", ".global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, LD_2_COP_OPT, l::NC, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(0)).size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
             deny(C::All(&[holds(5, &[M::V8]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[holds(6, &[M::B128]), C::Filled(5)])),
@@ -304,9 +304,9 @@ pub(crate) static LD_2: [Form; 2] = [
     // ld.global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}
     form("9.7.9.9", ".global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}", &[l::GLOBAL, l::NC, LD_2_LEVEL1_EVICTION_PRIORITY_OPT, LD_2_LEVEL2_EVICTION_PRIORITY_OPT, LD_2_LEVEL_CACHE_HINT_OPT, LD_2_LEVEL_PREFETCH_SIZE_OPT, LD_2_VEC_OPT, LD_2_TYPE], &[ptx(3, 1, &t::SM_32)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(0)).size(Size::Like(0)),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0)),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[holds(7, &[M::B128]), C::Filled(6)])),
@@ -329,8 +329,8 @@ pub(crate) static LDU: [Form; 1] = [
     // ldu{.ss}{.vec}.type d, [a]
     form("9.7.9.10", "{.ss}{.vec}.type d, [a]", &[LDU_SS_OPT, LDU_VEC_OPT, LDU_TYPE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Slot(1)).marks(&[K::WIDEN, K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Read).spaces(Spaces::Slot(0)).size(Size::Like(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Slot(1)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Read).with_spaces(Spaces::Slot(0)).with_size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::B128]), C::Filled(1)])),
             since(holds(2, &[M::B128]), &[ptx(8, 3, &t::SM_70)]),
@@ -351,9 +351,9 @@ pub(crate) static ST: [Form; 6] = [
     // st{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", "{.weak}{.ss}{.cop}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_COP_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)).length(L::Slot(4)).marks(&[K::WIDEN, K::DISCARD]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(3))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(3))])
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -377,9 +377,9 @@ pub(crate) static ST: [Form; 6] = [
     // st{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", "{.weak}{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::WEAK_OPT, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::WIDEN, K::DISCARD]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(4))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(4))])
         .with_rules(&[
             deny(C::All(&[holds(5, &[M::V8]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(5, &[M::V8]), holds(6, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(5, &[M::V4]), holds(6, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -405,8 +405,8 @@ pub(crate) static ST: [Form; 6] = [
     // st.volatile{.ss}{.vec}.type [a], b
     form("9.7.9.11", ".volatile{.ss}{.vec}.type [a], b", &[l::VOLATILE, ST_SS_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(1, 1, &t::ALL)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(3)).length(L::Slot(2)).marks(&[K::WIDEN, K::DISCARD])])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2)).with_marks(&[K::WIDEN, K::DISCARD])])
         .with_rules(&[
             deny(C::All(&[holds(2, &[M::V8]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(2, &[M::V8]), holds(3, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(2, &[M::V4]), holds(3, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(1, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -428,9 +428,9 @@ pub(crate) static ST: [Form; 6] = [
     // st.relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", ".relaxed.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELAXED, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -455,9 +455,9 @@ pub(crate) static ST: [Form; 6] = [
     // st.release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}
     form("9.7.9.11", ".release.scope{.ss}{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}", &[l::RELEASE, ST_SCOPE, ST_SS_OPT, ST_LEVEL1_EVICTION_PRIORITY_OPT, ST_LEVEL2_EVICTION_PRIORITY_OPT, ST_LEVEL_CACHE_HINT_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(6, 0, &t::SM_70)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(7)).length(L::Slot(6)).marks(&[K::WIDEN, K::DISCARD]),
-            op("cache-policy", 2, R::Use).optional().ty(T::Scalar(S::U64)).iff(C::Filled(5))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(7)).with_length(L::Slot(6)).with_marks(&[K::WIDEN, K::DISCARD]),
+            op("cache-policy", 2, R::Use).optional().with_ty(T::Scalar(S::U64)).required_if(C::Filled(5))])
         .with_rules(&[
             deny(C::All(&[holds(6, &[M::V8]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Any(&[C::All(&[holds(6, &[M::V8]), holds(7, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(6, &[M::V4]), holds(7, &[M::B64, M::U64, M::S64, M::F64])])]), C::Not(&holds(2, &[M::Local, M::Param, M::ParamFunc, M::Shared, M::SharedCta, M::SharedCluster]))),
@@ -482,8 +482,8 @@ pub(crate) static ST: [Form; 6] = [
     // st.mmio.relaxed.sys{.global}{.vec}.type [a], b
     form("9.7.9.11", ".mmio.relaxed.sys{.global}{.vec}.type [a], b", &[l::MMIO, l::RELAXED, l::SYS, l::GLOBAL_OPT, ST_VEC_OPT, ST_TYPE], &[ptx(8, 2, &t::SM_70)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(3)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)).length(L::Slot(4)).marks(&[K::WIDEN, K::DISCARD])])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::WIDEN, K::DISCARD])])
         .with_rules(&[
             deny(C::All(&[holds(4, &[M::V8]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])),
             require(C::Operand(1, Q::HasDiscard), C::Any(&[C::All(&[holds(4, &[M::V8]), holds(5, &[M::B32, M::U32, M::S32, M::F32])]), C::All(&[holds(4, &[M::V4]), holds(5, &[M::B64, M::U64, M::S64, M::F64])])])),
@@ -511,9 +511,9 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
     // st.async{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     form("9.7.9.12", "{.weak}{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::WEAK_OPT, ST_ASYNC_SS_OPT, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(4)).length(L::Slot(3)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(1)).align(8).size(Size::Fixed(8))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
@@ -524,9 +524,9 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
     // st.async.cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}
     form("9.7.9.12", ".cluster{.ss}.completion_mechanism{.vec}.type [a], b{, [mbar]}", &[l::CLUSTER, ST_ASYNC_SS_OPT_2, ST_ASYNC_COMPLETION_MECHANISM, ST_ASYNC_VEC_OPT, ST_ASYNC_TYPE], &[ptx(8, 1, &t::SM_90)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(4)).length(L::Slot(3)),
-            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(1)).align(8).size(Size::Fixed(8))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3)),
+            op("mbar", 2, R::Addr).nested(N::Bracket(0)).optional().with_marks(&[K::MBARRIER, K::GENERIC_ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(1)).with_align(8).with_size(Size::Fixed(8))])
         .with_rules(&[
             deny(C::All(&[holds(3, &[M::V4]), holds(4, &[M::B64, M::U64, M::S64, M::F64])])),
             deny(C::All(&[C::Filled(3), holds(4, &[M::B128])])),
@@ -537,8 +537,8 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
     // st.async{.mmio}.sem.scope{.ss}.type [a], b
     form("9.7.9.12", "{.mmio}.sem.scope{.ss}.type [a], b", &[l::MMIO_OPT, ST_ASYNC_SEM, ST_ASYNC_SCOPE, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 7, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(3)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(4))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             require(C::Filled(0), holds(2, &[M::Sys])),
             deny(C::Operand(1, Q::Function)).ptxas()])
@@ -546,8 +546,8 @@ pub(crate) static ST_ASYNC: [Form; 4] = [
     // st.async{.scope}{.ss}.type [a], b
     form("9.7.9.12", "{.scope}{.ss}.type [a], b", &[ST_ASYNC_SCOPE_OPT, ST_ASYNC_SS_OPT_3, ST_ASYNC_TYPE_2], &[ptx(8, 1, &t::SM_90)]).ptxas()
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(2))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(2))])
         .with_rules(&[
             deny(C::Operand(1, Q::Function)).ptxas(),
             since(C::Filled(1), &[ptx(8, 7, &t::SM_100)])])
@@ -559,17 +559,17 @@ pub(crate) static ST_BULK: [Form; 2] = [
     // st.bulk{.weak}{.shared::cta} [a], size, initval
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(8, 6, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Value(1)),
-            op("size", 1, R::Use).ty(T::Scalar(S::U64)).range(0, 16777216, 8),
-            op("initval", 2, R::Imm).range(0, 0, 1)])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U64)).with_range(0, 16777216, 8),
+            op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[deny(C::All(&[C::Operand(0, Q::Variable), C::Filled(1)])).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
     // st.bulk{.weak}{.shared::cta} [a], size, initval
     form("9.7.9.13", "{.weak}{.shared::cta} [a], size, initval", &[l::WEAK_OPT, l::SHARED_CTA_OPT], &[ptx(9, 0, &t::SM_100)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Value(1)),
-            op("size", 1, R::Use).ty(T::Scalar(S::U32)).marks(&[K::REG]),
-            op("initval", 2, R::Imm).range(0, 0, 1)])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Value(1)),
+            op("size", 1, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::REG]),
+            op("initval", 2, R::Imm).with_range(0, 0, 1)])
         .with_rules(&[deny(C::All(&[C::Operand(0, Q::Variable), C::Filled(1)])).ptxas()])
         .with_effects(&[effect(E::Order(Source::Slot(0)))]),
 ];
@@ -590,8 +590,8 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Like(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
@@ -604,8 +604,8 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0))])
         .with_rules(&[
             require(holds(2, &[M::And, M::Or, M::Xor]), holds(3, &[M::B32, M::B64])),
             require(holds(3, &[M::B32, M::B64]), holds(2, &[M::And, M::Or, M::Xor])),
@@ -616,8 +616,8 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(6)).length(L::Slot(5)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).access(A::Read).spaces(Spaces::Slot(2)).size(Size::Like(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(6)).with_length(L::Slot(5)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(2)).with_size(Size::Like(0))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
@@ -637,8 +637,8 @@ pub(crate) static MULTIMEM_LD_REDUCE: [Form; 4] = [
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .not_ignoring(&[M::AccF16, M::AccF32])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(5)).length(L::Slot(4)).marks(&[K::DISCARD]),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).access(A::Read).spaces(Spaces::Slot(1)).size(Size::Like(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Slot(4)).with_marks(&[K::DISCARD]),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::UNIFIED, K::MULTIMEM, K::INDEXED]).with_access(A::Read).with_spaces(Spaces::Slot(1)).with_size(Size::Like(0))])
         .with_rules(&[
             deny(C::All(&[holds(5, &[M::F32, M::F64]), holds(2, &[M::Min, M::Max])])),
             require(holds(3, &[M::AccF32]), C::All(&[holds(2, &[M::Add]), holds(5, &[M::F16, M::F16x2, M::Bf16, M::Bf16x2])])),
@@ -665,8 +665,8 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
     form("9.7.9.14", "{.stsem}{.scope}{.ss}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(3))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0))])
@@ -676,16 +676,16 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
     form("9.7.9.14", ".weak{.ss}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(2))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(2))])
         .with_effects(&[effect(E::Order(Source::Slot(0)))])
         .with_differences(&["ptxas requires the notation `0f…` in a vector of single-precision constants; this table also accepts `1.0`"]),
     // multimem.st{.stsem}{.scope}{.ss}{.vec}.type [a], b
     form("9.7.9.14", "{.stsem}{.scope}{.ss}{.vec}.type [a], b", &[MULTIMEM_ST_STSEM_OPT, MULTIMEM_ST_SCOPE_OPT, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(4)).length(L::Slot(3))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(4)).with_length(L::Slot(3))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
@@ -701,8 +701,8 @@ pub(crate) static MULTIMEM_ST: [Form; 4] = [
     form("9.7.9.14", ".weak{.ss}{.vec}.type [a], b", &[l::WEAK, MULTIMEM_ST_SS_OPT, MULTIMEM_ST_VEC_OPT, MULTIMEM_ST_TYPE_2], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(1)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(3)).length(L::Slot(2))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(1)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(3)).with_length(L::Slot(2))])
         .with_rules(&[since(holds(3, &[M::E5m2, M::E5m2x2, M::E5m2x4, M::E4m3, M::E4m3x2, M::E4m3x4]), &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A_SM_121A), ptx(8, 8, &t::SM_100F_SM_110F)])])
         .with_tables(&[table(&[2, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::F16x2, M::Bf16x2, M::F32, M::F64, M::E5m2x4, M::E4m3x4])], &[], &[]), 
@@ -727,8 +727,8 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.op.type [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_OP, MULTIMEM_RED_TYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(4))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
@@ -740,8 +740,8 @@ pub(crate) static MULTIMEM_RED: [Form; 2] = [
     form("9.7.9.14", "{.redsem}{.scope}{.ss}.redop{.vec}.redtype [a], b", &[MULTIMEM_RED_REDSEM_OPT, MULTIMEM_RED_SCOPE_OPT, MULTIMEM_RED_SS_OPT, MULTIMEM_RED_REDOP, MULTIMEM_RED_VEC_OPT, MULTIMEM_RED_REDTYPE], &[ptx(8, 1, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).size(Size::Like(1)),
-            op("b", 1, R::Use).ty(T::Slot(5)).length(L::Slot(4))])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MULTIMEM, K::INDEXED, K::ADDR_32_64]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_size(Size::Like(1)),
+            op("b", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Slot(4))])
         .with_rules(&[
             require(C::Filled(0), C::Filled(1)),
             require(C::Filled(1), C::Filled(0)),
@@ -762,19 +762,19 @@ const PREFETCH_TENSORMAP_SPACE_OPT: &Slot = &slot(".tensormap_space", &[M::Const
 pub(crate) static PREFETCH: [Form; 4] = [
     // prefetch{.space}.level [a]
     form("9.7.9.15", "{.space}.level [a]", &[PREFETCH_SPACE_OPT, PREFETCH_LEVEL], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(0))])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
     // prefetch.global.level::eviction_priority [a]
     form("9.7.9.15", ".global.level::eviction_priority [a]", &[l::GLOBAL, PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(0))])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
     // prefetch.level::eviction_priority [a]
     form("9.7.9.15", ".level::eviction_priority [a]", &[PREFETCH_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)]).ptxas()
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::GenericOr(&[M::Global]))])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::GenericOr(&[M::Global]))])
         .with_effects(&[effect(E::SideEffect)]),
     // prefetch{.tensormap_space}.tensormap [a]
     form("9.7.9.15", "{.tensormap_space}.tensormap [a]", &[PREFETCH_TENSORMAP_SPACE_OPT, l::TENSORMAP], &[ptx(8, 0, &t::SM_90)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).spaces(Spaces::Slot(0))])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0))])
         .with_effects(&[effect(E::SideEffect)]),
 ];
 
@@ -782,7 +782,7 @@ pub(crate) static PREFETCH: [Form; 4] = [
 pub(crate) static PREFETCHU: [Form; 1] = [
     // prefetchu.L1 [a]
     form("9.7.9.15", ".L1 [a]", &[l::L1], &[ptx(2, 0, &t::SM_20)])
-        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::OneOf(&[M::Global]))])
+        .with_operands(&[op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::OneOf(&[M::Global]))])
         .with_effects(&[effect(E::SideEffect)]),
 ];
 
@@ -792,8 +792,8 @@ pub(crate) static APPLYPRIORITY: [Form; 1] = [
     // applypriority{.global}.level::eviction_priority [a], size
     form("9.7.9.16", "{.global}.level::eviction_priority [a], size", &[l::GLOBAL_OPT, APPLYPRIORITY_LEVEL_EVICTION_PRIORITY], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).spaces(Spaces::Slot(0)),
-            op("size", 1, R::Imm).range(128, 128, 1)])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_spaces(Spaces::Slot(0)),
+            op("size", 1, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[effect(E::SideEffect)]),
 ];
 
@@ -803,8 +803,8 @@ pub(crate) static DISCARD: [Form; 1] = [
     // discard{.global}.level [a], size
     form("9.7.9.17", "{.global}.level [a], size", &[l::GLOBAL_OPT, DISCARD_LEVEL], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
-            op("a", 0, R::Addr).nested(N::Bracket(0)).access(A::Write).spaces(Spaces::Slot(0)).size(Size::Fixed(128)),
-            op("size", 1, R::Imm).range(128, 128, 1)])
+            op("a", 0, R::Addr).nested(N::Bracket(0)).with_access(A::Write).with_spaces(Spaces::Slot(0)).with_size(Size::Fixed(128)),
+            op("size", 1, R::Imm).with_range(128, 128, 1)])
         .with_effects(&[effect(E::Order(Source::Fixed(M::Weak)))]),
 ];
 
@@ -815,10 +815,10 @@ pub(crate) static CREATEPOLICY_RANGE: [Form; 1] = [
     // createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size
     form("9.7.9.18", "{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size", &[l::GLOBAL_OPT, CREATEPOLICY_RANGE_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_RANGE_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
-            op("cache-policy", 0, R::Def).ty(T::Scalar(S::U64)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).spaces(Spaces::Slot(0)),
-            op("primary-size", 2, R::Use).ty(T::Scalar(S::U32)),
-            op("total-size", 3, R::Use).ty(T::Scalar(S::U32))])
+            op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_spaces(Spaces::Slot(0)),
+            op("primary-size", 2, R::Use).with_ty(T::Scalar(S::U32)),
+            op("total-size", 3, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[ordered(2, 3)]),
 ];
 
@@ -829,8 +829,8 @@ pub(crate) static CREATEPOLICY_FRACTIONAL: [Form; 1] = [
     // createpolicy.fractional.level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}
     form("9.7.9.18", ".level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}", &[CREATEPOLICY_FRACTIONAL_LEVEL_PRIMARY_PRIORITY, CREATEPOLICY_FRACTIONAL_LEVEL_SECONDARY_PRIORITY_OPT, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
-            op("cache-policy", 0, R::Def).ty(T::Scalar(S::U64)),
-            op("fraction", 1, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE, K::UNIT_INTERVAL])]),
+            op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
+            op("fraction", 1, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::UNIT_INTERVAL])]),
 ];
 
 // createpolicy.cvt
@@ -838,8 +838,8 @@ pub(crate) static CREATEPOLICY_CVT: [Form; 1] = [
     // createpolicy.cvt.L2.b64 cache-policy, access-property
     form("9.7.9.18", ".L2.b64 cache-policy, access-property", &[l::L2, l::B64], &[ptx(7, 4, &t::SM_80)])
         .with_operands(&[
-            op("cache-policy", 0, R::Def).ty(T::Scalar(S::U64)),
-            op("access-property", 1, R::Use).ty(T::Scalar(S::U64))]),
+            op("cache-policy", 0, R::Def).with_ty(T::Scalar(S::U64)),
+            op("access-property", 1, R::Use).with_ty(T::Scalar(S::U64))]),
 ];
 
 // isspacep
@@ -848,8 +848,8 @@ pub(crate) static ISSPACEP: [Form; 2] = [
     // isspacep.space p, a
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).ty(T::Scalar(S::U32))])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U32))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
             since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
@@ -859,8 +859,8 @@ pub(crate) static ISSPACEP: [Form; 2] = [
     // isspacep.space p, a
     form("9.7.9.19", ".space p, a", &[ISSPACEP_SPACE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).ty(T::Scalar(S::U64))])
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U64))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
             since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
@@ -876,8 +876,8 @@ pub(crate) static CVTA: [Form; 2] = [
     // cvta.space.size p, a
     form("9.7.9.20", ".space.size p, a", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
+            op("p", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
             since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
@@ -888,8 +888,8 @@ pub(crate) static CVTA: [Form; 2] = [
     // cvta.space.size p, var
     form("9.7.9.20", ".space.size p, var", &[CVTA_SPACE, CVTA_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Slot(1)),
-            op("var", 1, R::Symbol).spaces(Spaces::Slot(0))])
+            op("p", 0, R::Def).with_ty(T::Slot(1)),
+            op("var", 1, R::Symbol).with_spaces(Spaces::Slot(0))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
             since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
@@ -905,8 +905,8 @@ pub(crate) static CVTA_TO: [Form; 1] = [
     // cvta.to.space.size p, a
     form("9.7.9.20", ".space.size p, a", &[CVTA_TO_SPACE, CVTA_TO_SIZE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
+            op("p", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
         .with_rules(&[
             since(holds(0, &[M::Const]), &[ptx(3, 1, &t::SM_20)]),
             since(holds(0, &[M::Param, M::ParamEntry]), &[ptx(7, 7, &t::SM_70)]),
@@ -935,8 +935,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", "{.irnd}{.ftz}{.sat}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
         .with_rules(&[
             since(C::Filled(1), &[ptx(1, 4, &t::ALL)]),
             deny(C::All(&[holds(4, &[M::F16]), C::Operand(1, Q::Immediate)])).ptxas()])
@@ -967,8 +967,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", "{.sat}.dtype.atype d, sreg", &[l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)).marks(&[K::WIDEN]),
-            op("sreg", 1, R::Sreg).ty(T::Slot(2)).marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)).with_marks(&[K::WIDEN]),
+            op("sreg", 1, R::Sreg).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])])
         .with_tables(&[table(&[0, 1, 2], &[], &[
                 row(&[Cell::Absent, one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
                 row(&[one_of(&[M::Sat]), one_of(&[M::U8]), one_of(&[M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -987,8 +987,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd{.ftz}{.sat}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::SAT_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3, 4], &[], &[
                 row(&[Cell::Absent, Cell::Any, one_of(&[M::F16]), one_of(&[M::U8, M::U16, M::U32, M::U64, M::S8, M::S16, M::S32, M::S64])], &[], &[ptx(1, 0, &t::ALL)]), 
@@ -1005,8 +1005,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", "{.irnd}{.ftz}.dtype.atype d, a", &[CVT_IRND_OPT, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[0, 1, 2, 3], &[], &[
                 row(&[one_of(&[M::Rni, M::Rzi, M::Rmi, M::Rpi]), Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64]), one_of(&[M::Bf16])], &[], &[ptx(7, 8, &t::SM_90)]), 
@@ -1023,8 +1023,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd{.ftz}.dtype.atype d, a", &[CVT_FRND, l::FTZ_OPT, CVT_DTYPE, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 2, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::Bf16]), one_of(&[M::F16])], &[], &[ptx(7, 8, &t::SM_90)]), 
@@ -1039,8 +1039,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd{.ftz}.bf16.atype d, a", &[CVT_FRND, l::FTZ_OPT, l::BF16, CVT_ATYPE], &[])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[since(C::Filled(1), &[ptx(1, 4, &t::ALL)])])
         .with_tables(&[table(&[1, 3], &[], &[
                 row(&[Cell::Absent, one_of(&[M::U16, M::U32, M::U64, M::S16, M::S32, M::S64, M::F64])], &[], &[ptx(7, 8, &t::SM_90)]), 
@@ -1053,8 +1053,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16, l::F32], &[ptx(1, 0, &t::ALL)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
         .with_rules(&[
             since(C::Filled(1), &[ptx(7, 0, &t::SM_80)]),
             since(C::Filled(2), &[ptx(8, 1, &t::SM_70)])])
@@ -1066,9 +1066,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.f16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN]),
-            op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1078,10 +1078,10 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rs{.relu}{.satfinite}.f16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::F16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)).marks(&[K::WIDEN]),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN]),
-            op("b", 2, R::Use).ty(T::Slot(4)).marks(&[K::WIDEN]),
-            op("rbits", 3, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
+            op("b", 2, R::Use).with_ty(T::Slot(4)).with_marks(&[K::WIDEN]),
+            op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1090,8 +1090,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16.f32 d, a", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1101,9 +1101,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd2{.relu}{.satfinite}.bf16x2.f32 d, a, b", &[CVT_FRND2, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)),
-            op("b", 2, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[since(C::Filled(2), &[ptx(8, 1, &t::SM_80)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1113,10 +1113,10 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rs{.relu}{.satfinite}.bf16x2.f32 d, a, b, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE_OPT, l::BF16X2, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)),
-            op("b", 2, R::Use).ty(T::Slot(4)),
-            op("rbits", 3, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4)),
+            op("rbits", 3, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1125,8 +1125,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rna{.satfinite}.tf32.f32 d, a", &[l::RNA, l::SATFINITE_OPT, l::TF32, l::F32], &[ptx(7, 0, &t::SM_80)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3))])
         .with_rules(&[
             deny(C::Operand(1, Q::NotF32Bits)).ptxas(),
             since(C::Filled(1), &[ptx(8, 1, &t::SM_80)])])
@@ -1138,8 +1138,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd2{.satfinite}{.relu}.tf32.f32 d, a", &[CVT_FRND2, l::SATFINITE_OPT, l::RELU_OPT, l::TF32, l::F32], &[ptx(7, 8, &t::SM_90)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4))])
         .with_rules(&[since(C::Filled(1), &[ptx(8, 6, &t::SM_100)])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
@@ -1149,9 +1149,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F32], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)),
-            op("b", 2, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1160,8 +1160,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.f16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::F16X2], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1170,8 +1170,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}.f8x2type.bf16x2 d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F8X2TYPE, l::BF16X2], &[ptx(9, 1, &t::SM_100F_SM_103F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1180,8 +1180,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn{.relu}.f16x2.f8x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F8X2TYPE], &[ptx(7, 8, &t::SM_90), ptx(8, 1, &t::SM_89)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1190,12 +1190,12 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rs{.relu}.satfinite.f8x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F8X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).nested(N::Vector(0)).ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).ty(T::Slot(4)),
-            op("e", 1, R::Use).nested(N::Vector(2)).ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).ty(T::Slot(4)),
-            op("rbits", 2, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
+            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)),
+            op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
+            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)),
+            op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1204,9 +1204,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)),
-            op("b", 2, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1215,8 +1215,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}.f4x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F4X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1225,8 +1225,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn{.relu}.f16x2.f4x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F4X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1235,12 +1235,12 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rs{.relu}.satfinite.f4x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F4X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).nested(N::Vector(0)).ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).ty(T::Slot(4)),
-            op("e", 1, R::Use).nested(N::Vector(2)).ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).ty(T::Slot(4)),
-            op("rbits", 2, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
+            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)),
+            op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
+            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)),
+            op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1249,9 +1249,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.f32 d, a, b", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)),
-            op("b", 2, R::Use).ty(T::Slot(4))])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)),
+            op("b", 2, R::Use).with_ty(T::Slot(4))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1260,8 +1260,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}.f6x2type.type d, a", &[l::RN, l::SATFINITE, l::RELU_OPT, CVT_F6X2TYPE, CVT_TYPE], &[ptx(9, 1, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).ty(T::Slot(4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).with_ty(T::Slot(4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1270,8 +1270,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn{.relu}.f16x2.f6x2type d, a", &[l::RN, l::RELU_OPT, l::F16X2, CVT_F6X2TYPE], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1280,12 +1280,12 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rs{.relu}.satfinite.f6x4type.f32 d, {a, b, e, f}, rbits", &[l::RS, l::RELU_OPT, l::SATFINITE, CVT_F6X4TYPE, l::F32], &[ptx(8, 7, &t::SM_100A_SM_103A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)),
-            op("a", 1, R::Use).nested(N::Vector(0)).ty(T::Slot(4)),
-            op("b", 1, R::Use).nested(N::Vector(1)).ty(T::Slot(4)),
-            op("e", 1, R::Use).nested(N::Vector(2)).ty(T::Slot(4)),
-            op("f", 1, R::Use).nested(N::Vector(3)).ty(T::Slot(4)),
-            op("rbits", 2, R::Use).ty(T::Scalar(S::E4m3x4)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)),
+            op("a", 1, R::Use).nested(N::Vector(0)).with_ty(T::Slot(4)),
+            op("b", 1, R::Use).nested(N::Vector(1)).with_ty(T::Slot(4)),
+            op("e", 1, R::Use).nested(N::Vector(2)).with_ty(T::Slot(4)),
+            op("f", 1, R::Use).nested(N::Vector(3)).with_ty(T::Slot(4)),
+            op("rbits", 2, R::Use).with_ty(T::Scalar(S::E4m3x4)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1294,9 +1294,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.f32 d, a, b", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::F32], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)),
-            op("b", 2, R::Use).ty(T::Slot(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)),
+            op("b", 2, R::Use).with_ty(T::Slot(3))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1305,8 +1305,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".frnd3{.satfinite}.ue8m0x2.bf16x2 d, a", &[CVT_FRND3, l::SATFINITE_OPT, l::UE8M0X2, l::BF16X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(3)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(3)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1315,8 +1315,8 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.bf16x2.ue8m0x2 d, a", &[l::RN, l::BF16X2, l::UE8M0X2], &[ptx(8, 6, &t::SM_100A_SM_110A_SM_120A), ptx(8, 8, &t::SM_100F_SM_110F_SM_120F)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::REG])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::REG])])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1325,9 +1325,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn{.relu}{.satfinite}{.scaled::n2::ue8m0}.bf16x2.stype d, a{, scale}", &[l::RN, l::RELU_OPT, l::SATFINITE_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, CVT_STYPE], &[ptx(9, 2, &t::SM_100F_SM_110F_SM_120F)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)),
-            op("a", 1, R::Use).ty(T::Slot(5)).marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
+            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1336,10 +1336,10 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.f32 d, a, b{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::F32], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)),
-            op("a", 1, R::Use).ty(T::Slot(5)),
-            op("b", 2, R::Use).ty(T::Slot(5)),
-            op("scale", 3, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Use).with_ty(T::Slot(5)),
+            op("b", 2, R::Use).with_ty(T::Slot(5)),
+            op("scale", 3, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1348,9 +1348,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn.satfinite{.relu}{.scaled::n2::ue8m0}.s2f6x2.bf16x2 d, a{, scale}", &[l::RN, l::SATFINITE, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::S2F6X2, l::BF16X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)),
-            op("a", 1, R::Use).ty(T::Slot(5)).marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
+            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1359,9 +1359,9 @@ pub(crate) static CVT: [Form; 34] = [
     form("9.7.9.21", ".rn{.satfinite}{.relu}{.scaled::n2::ue8m0}.bf16x2.s2f6x2 d, a{, scale}", &[l::RN, l::SATFINITE_OPT, l::RELU_OPT, l::SCALED_N2_UE8M0_OPT, l::BF16X2, l::S2F6X2], &[ptx(9, 1, &t::SM_100A_SM_103A_SM_110A_SM_120A_SM_121A)]).ptxas()
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(4)),
-            op("a", 1, R::Use).ty(T::Slot(5)).marks(&[K::REG]),
-            op("scale", 2, R::Use).optional().ty(T::Scalar(S::Ue8m0x2)).marks(&[K::REG]).iff(C::Filled(3))])
+            op("d", 0, R::Def).with_ty(T::Slot(4)),
+            op("a", 1, R::Use).with_ty(T::Slot(5)).with_marks(&[K::REG]),
+            op("scale", 2, R::Use).optional().with_ty(T::Scalar(S::Ue8m0x2)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_notes(&[
             "operands of .bf16 and .tf32 have exactly their width",
             "the random bits must be in a register of a bits type"])
@@ -1377,16 +1377,16 @@ pub(crate) static CVT_PACK: [Form; 2] = [
     // cvt.pack.sat.convertType.abType d, a, b
     form("9.7.9.22", ".sat.convertType.abType d, a, b", &[l::SAT, CVT_PACK_CONVERTTYPE, CVT_PACK_ABTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::WIDEN]),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN])]),
     // cvt.pack.sat.convertType.abType.cType d, a, b, c
     form("9.7.9.22", ".sat.convertType.abType.cType d, a, b, c", &[l::SAT, CVT_PACK_CONVERTTYPE_2, CVT_PACK_ABTYPE, CVT_PACK_CTYPE], &[ptx(6, 5, &t::SM_72)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::WIDEN]),
-            op("a", 1, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::WIDEN]),
-            op("c", 3, R::Use).ty(T::Slot(3)).marks(&[K::WIDEN])])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::WIDEN]),
+            op("a", 1, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::WIDEN]),
+            op("c", 3, R::Use).with_ty(T::Slot(3)).with_marks(&[K::WIDEN])])
         .with_rules(&[since(holds(1, &[M::U2, M::S2, M::U4, M::S4]), &[ptx(6, 5, &t::SM_75)])]),
 ];
 
@@ -1397,17 +1397,17 @@ pub(crate) static MAPA: [Form; 2] = [
     // mapa{.space}.type d, a, b
     form("9.7.9.23", "{.space}.type d, a, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Use).ty(T::Slot(1)),
-            op("b", 2, R::Use).ty(T::Scalar(S::U32))])
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
     // mapa{.space}.type d, sh, b
     form("9.7.9.23", "{.space}.type d, sh, b", &[MAPA_SPACE_OPT, MAPA_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("sh", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Shared])),
-            op("b", 2, R::Use).ty(T::Scalar(S::U32))])
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("sh", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared])),
+            op("b", 2, R::Use).with_ty(T::Scalar(S::U32))])
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // getctarank
@@ -1417,13 +1417,13 @@ pub(crate) static GETCTARANK: [Form; 2] = [
     // getctarank{.space}.type d, a
     form("9.7.9.24", "{.space}.type d, a", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1))])
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1))])
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
     // getctarank{.space}.type d, var
     form("9.7.9.24", "{.space}.type d, var", &[GETCTARANK_SPACE_OPT, GETCTARANK_TYPE], &[ptx(7, 8, &t::SM_90)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("var", 1, R::Symbol).spaces(Spaces::OneOf(&[M::Shared]))])
-        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the manual"]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("var", 1, R::Symbol).with_spaces(Spaces::OneOf(&[M::Shared]))])
+        .with_differences(&["a variable without .shared::cluster: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];

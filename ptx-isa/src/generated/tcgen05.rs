@@ -9,8 +9,8 @@ pub(crate) static TCGEN05_ALLOC: [Form; 1] = [
     // tcgen05.alloc.cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols
     form("9.7.16.7.1", ".cta_group.sync.aligned{.shared::cta}.b32 [dst], nCols", &[TCGEN05_ALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::SHARED_CTA_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("dst", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::Write).spaces(Spaces::Slot(3)).size(Size::Fixed(4)),
-            op("nCols", 1, R::Use).ty(T::Scalar(S::U32)).range(32, 512, 32)])
+            op("dst", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::Write).with_spaces(Spaces::Slot(3)).with_size(Size::Fixed(4)),
+            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 32)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
@@ -21,8 +21,8 @@ pub(crate) static TCGEN05_DEALLOC: [Form; 1] = [
     // tcgen05.dealloc.cta_group.sync.aligned.b32 taddr, nCols
     form("9.7.16.7.1", ".cta_group.sync.aligned.b32 taddr, nCols", &[TCGEN05_DEALLOC_CTA_GROUP, l::SYNC, l::ALIGNED, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("taddr", 0, R::Use).ty(T::Scalar(S::U32)).marks(&[K::TMEM]),
-            op("nCols", 1, R::Use).ty(T::Scalar(S::U32)).range(32, 512, 32)])
+            op("taddr", 0, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::TMEM]),
+            op("nCols", 1, R::Use).with_ty(T::Scalar(S::U32)).with_range(32, 512, 32)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Converge(ConvergenceScope::Warp)), effect(E::SideEffect)]),
 ];
@@ -45,8 +45,8 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [
     // tcgen05.ld.sync.aligned.shape1.num{.pack}.b32 r, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape1.num{.pack}.b32 r, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE1, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).ty(T::Slot(5)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("taddr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).access(A::Read)])
+            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read)])
         .with_tables(&[table(&[2, 3], &[0], &[
                 row(&[one_of(&[M::D16x64b, M::D32x32b]), one_of(&[M::X1])], &[&[1]], &[]), 
                 row(&[one_of(&[M::D16x64b, M::D32x32b]), one_of(&[M::X2])], &[&[2]], &[]), 
@@ -73,8 +73,8 @@ pub(crate) static TCGEN05_LD: [Form; 2] = [
     // tcgen05.ld.sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape2.num{.pack}.b32 r, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_SHAPE2, TCGEN05_LD_NUM, TCGEN05_LD_PACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).ty(T::Slot(5)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("taddr", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).access(A::Read),
+            op("r", 0, R::Def).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("taddr", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED, K::ALLOW_PRED]).with_access(A::Read),
             op("immHalfSplitoff", 2, R::Imm)])
         .with_tables(&[table(&[3], &[0], &[
                 row(&[one_of(&[M::X1])], &[&[1]], &[]), 
@@ -98,9 +98,9 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
     // tcgen05.ld.red.sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
-            op("taddr", 2, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Read)])
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_tables(&[table(&[3], &[0], &[
                 row(&[one_of(&[M::X2])], &[&[2]], &[]), 
                 row(&[one_of(&[M::X4])], &[&[4]], &[]), 
@@ -113,9 +113,9 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
     // tcgen05.ld.red.sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp{.abs}{.NaN}.f32 r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, l::ABS_OPT, l::NAN_OPT, l::F32], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
-            op("taddr", 2, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Read),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read),
             op("immHalfSplitoff", 3, R::Imm)])
         .with_tables(&[table(&[3], &[0], &[
                 row(&[one_of(&[M::X2])], &[&[2]], &[]), 
@@ -129,9 +129,9 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
     // tcgen05.ld.red.sync.aligned.shape3.num.redOp.type r, redval, [taddr]
     form("9.7.16.8.3", ".sync.aligned.shape3.num.redOp.type r, redval, [taddr]", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE3, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
-            op("taddr", 2, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Read)])
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read)])
         .with_tables(&[table(&[3], &[0], &[
                 row(&[one_of(&[M::X2])], &[&[2]], &[]), 
                 row(&[one_of(&[M::X4])], &[&[4]], &[]), 
@@ -144,9 +144,9 @@ pub(crate) static TCGEN05_LD_RED: [Form; 4] = [
     // tcgen05.ld.red.sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff
     form("9.7.16.8.3", ".sync.aligned.shape4.num.redOp.type r, redval, [taddr], immHalfSplitoff", &[l::SYNC, l::ALIGNED, TCGEN05_LD_RED_SHAPE4, TCGEN05_LD_RED_NUM, TCGEN05_LD_RED_REDOP, TCGEN05_LD_RED_TYPE], &[ptx(8, 8, &t::SM_110A_SM_103F_SM_110F)])
         .with_operands(&[
-            op("r", 0, R::Def).ty(T::Scalar(S::B32)).length(L::Table).marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
-            op("redval", 1, R::Def).ty(T::Scalar(S::B32)).length(L::Fixed(1)),
-            op("taddr", 2, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Read),
+            op("r", 0, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Table).with_marks(&[K::BRACED, K::NO_HANDLE_OR_PRED]),
+            op("redval", 1, R::Def).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)),
+            op("taddr", 2, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Read),
             op("immHalfSplitoff", 3, R::Imm)])
         .with_tables(&[table(&[3], &[0], &[
                 row(&[one_of(&[M::X2])], &[&[2]], &[]), 
@@ -168,8 +168,8 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
     // tcgen05.st.sync.aligned.shape1.num{.unpack}.b32 [taddr], r
     form("9.7.16.8.4", ".sync.aligned.shape1.num{.unpack}.b32 [taddr], r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE1, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Write),
-            op("r", 1, R::Use).ty(T::Slot(5)).length(L::Table).marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
+            op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
+            op("r", 1, R::Use).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
         .with_tables(&[table(&[2, 3], &[1], &[
                 row(&[one_of(&[M::D16x64b, M::D32x32b]), one_of(&[M::X1])], &[&[1]], &[]), 
                 row(&[one_of(&[M::D16x64b, M::D32x32b]), one_of(&[M::X2])], &[&[2]], &[]), 
@@ -196,9 +196,9 @@ pub(crate) static TCGEN05_ST: [Form; 2] = [
     // tcgen05.st.sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r
     form("9.7.16.8.4", ".sync.aligned.shape2.num{.unpack}.b32 [taddr], immHalfSplitoff, r", &[l::SYNC, l::ALIGNED, TCGEN05_ST_SHAPE2, TCGEN05_ST_NUM, TCGEN05_ST_UNPACK_OPT, l::B32], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Write),
+            op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
             op("immHalfSplitoff", 1, R::Imm),
-            op("r", 2, R::Use).ty(T::Slot(5)).length(L::Table).marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
+            op("r", 2, R::Use).with_ty(T::Slot(5)).with_length(L::Table).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED, K::NO_HANDLE_OR_PRED])])
         .with_tables(&[table(&[3], &[2], &[
                 row(&[one_of(&[M::X1])], &[&[1]], &[]), 
                 row(&[one_of(&[M::X2])], &[&[2]], &[]), 
@@ -229,8 +229,8 @@ pub(crate) static TCGEN05_CP: [Form; 1] = [
     form("9.7.16.9.2", ".cta_group.shape{.multicast}{.dst_fmt}{.src_fmt} [taddr], s-desc", &[TCGEN05_CP_CTA_GROUP, TCGEN05_CP_SHAPE, TCGEN05_CP_MULTICAST_OPT, TCGEN05_CP_DST_FMT_OPT, TCGEN05_CP_SRC_FMT_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .not_ignoring(&[M::B4x16P64, M::B6x16P32, M::B8x16])
         .with_operands(&[
-            op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::Write),
-            op("s-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR])])
+            op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::Write),
+            op("s-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR])])
         .with_rules(&[
             must_agree(0, Enforcement::Warning),
             require(C::Filled(3), C::Filled(4)),
@@ -250,7 +250,7 @@ const TCGEN05_SHIFT_CTA_GROUP: &Slot = &slot(".cta_group", &[M::CtaGroup1, M::Ct
 pub(crate) static TCGEN05_SHIFT: [Form; 1] = [
     // tcgen05.shift.cta_group.down [taddr]
     form("9.7.16.9.3", ".cta_group.down [taddr]", &[TCGEN05_SHIFT_CTA_GROUP, l::DOWN], &[ptx(8, 6, &t::SM_100A_SM_103A_SM_110A)])
-        .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::ALLOW_PRED]).access(A::ReadWrite)])
+        .with_operands(&[op("taddr", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::ALLOW_PRED]).with_access(A::ReadWrite)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)), effect(E::OneThread)]),
 ];
@@ -266,13 +266,13 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
     // tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 6, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
             must_agree(0, Enforcement::Warning),
@@ -282,17 +282,17 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 6, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(6, Q::Present), holds(1, &[M::KindF8f6f4])])),
@@ -303,17 +303,17 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("enable-input-d", 6, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(3, &[M::ScaleVec1X]), holds(1, &[M::KindMxf8f6f4])),
             require(holds(3, &[M::ScaleVec2X]), holds(1, &[M::KindMxf4, M::KindMxf4nvf4])),
@@ -328,17 +328,17 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.1", ".cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("enable-input-d", 6, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-A-tmem", 4, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("scale-B-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(3, &[M::ScaleVec1X]), holds(1, &[M::KindMxf8f6f4])),
             require(holds(3, &[M::ScaleVec2X]), holds(1, &[M::KindMxf4, M::KindMxf4nvf4])),
@@ -353,34 +353,34 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 6, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.1", ".cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[TCGEN05_MMA_CTA_GROUP, TCGEN05_MMA_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 4, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 6, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 4, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(0, &[M::CtaGroup1]), 4), (holds(0, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 6, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Filled(2), holds(3, &[M::CollectorAFill, M::CollectorAUse])])),
             must_agree(0, Enforcement::Warning)])
@@ -389,7 +389,7 @@ pub(crate) static TCGEN05_MMA: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // tcgen05.mma
@@ -403,14 +403,14 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
     // tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 6, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 7, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
             must_agree(1, Enforcement::Warning),
@@ -420,18 +420,18 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 6, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 7, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             deny(C::All(&[C::Operand(7, Q::Present), holds(2, &[M::KindF8f6f4])])),
@@ -442,18 +442,18 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("enable-input-d", 7, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(4, &[M::ScaleVec1X]), holds(2, &[M::KindMxf8f6f4])),
             require(holds(4, &[M::ScaleVec2X]), holds(2, &[M::KindMxf4, M::KindMxf4nvf4])),
@@ -469,18 +469,18 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d
     form("9.7.16.10.9.2", ".sp.cta_group.kind.block_scale{.scale_vectorsize}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, [scale-A-tmem], [scale-B-tmem], enable-input-d", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_2, l::BLOCK_SCALE, TCGEN05_MMA_2_SCALE_VECTORSIZE_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("enable-input-d", 7, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT])])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-A-tmem", 5, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("scale-B-tmem", 6, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("enable-input-d", 7, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT])])
         .with_rules(&[
             require(holds(4, &[M::ScaleVec1X]), holds(2, &[M::KindMxf8f6f4])),
             require(holds(4, &[M::ScaleVec2X]), holds(2, &[M::KindMxf4, M::KindMxf4nvf4])),
@@ -496,18 +496,18 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 6, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 7, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             must_agree(1, Enforcement::Warning),
             deny(C::All(&[C::Operand(5, Q::Present), C::Operand(7, Q::Present)])).ptxas()])
@@ -516,18 +516,18 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
     // tcgen05.mma.sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}
     form("9.7.16.10.9.2", ".sp.cta_group.kind{.ashift}{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc{, disable-output-lane}, enable-input-d{, scale-input-d}", &[l::SP, TCGEN05_MMA_2_CTA_GROUP, TCGEN05_MMA_2_KIND_3, l::ASHIFT_OPT, TCGEN05_MMA_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("disable-output-lane", 5, R::Use).optional().ty(T::Scalar(S::B32)).length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
-            op("enable-input-d", 6, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("scale-input-d", 7, R::Imm).optional().range(0, 15, 1)])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("disable-output-lane", 5, R::Use).optional().with_ty(T::Scalar(S::B32)).with_length(L::Cases(&[(holds(1, &[M::CtaGroup1]), 4), (holds(1, &[M::CtaGroup2]), 8)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::NO_HANDLE_OR_PRED]),
+            op("enable-input-d", 6, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("scale-input-d", 7, R::Imm).optional().with_range(0, 15, 1)])
         .with_rules(&[
             deny(C::All(&[C::Filled(3), holds(4, &[M::CollectorAFill, M::CollectorAUse])])),
             must_agree(1, Enforcement::Warning),
@@ -537,7 +537,7 @@ pub(crate) static TCGEN05_MMA_2: [Form; 6] = [
             effect(E::OneThread),
             effect(E::Proxy(Proxy::Async)),
             effect(E::Memory(A::Read, M::Shared))])
-        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["a scale of the input with .kind::i8: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // tcgen05.mma.ws
@@ -547,12 +547,12 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
     // tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 4, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 5, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -562,12 +562,12 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
     // tcgen05.mma.ws.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.3", ".cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, TCGEN05_MMA_WS_KIND, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 4, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 5, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -577,12 +577,12 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
     // tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 4, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 5, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -592,12 +592,12 @@ pub(crate) static TCGEN05_MMA_WS: [Form; 4] = [
     // tcgen05.mma.ws.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.3", ".cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, idesc, enable-input-d{, zero-column-mask-desc}", &[l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("idesc", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 4, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 5, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("idesc", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 4, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 5, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -613,13 +613,13 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
     // tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 6, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(1, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -629,13 +629,13 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
     // tcgen05.mma.ws.sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, TCGEN05_MMA_WS_2_KIND, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 6, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(1, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -645,13 +645,13 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
     // tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], a-desc, b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 6, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(1, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -661,13 +661,13 @@ pub(crate) static TCGEN05_MMA_WS_2: [Form; 4] = [
     // tcgen05.mma.ws.sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}
     form("9.7.16.10.9.4", ".sp.cta_group::1.kind::i8{.collector_usage} [d-tmem], [a-tmem], b-desc, [sp-meta-tmem], idesc, enable-input-d{, zero-column-mask-desc}", &[l::SP, l::CTA_GROUP_1, l::KIND_I8, TCGEN05_MMA_WS_2_COLLECTOR_USAGE_OPT], &[ptx(8, 6, &t::SM_100A_SM_110A)])
         .with_operands(&[
-            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::ReadWrite),
-            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM, K::UNIFIED]).access(A::Read),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).marks(&[K::TMEM]).access(A::Read),
-            op("idesc", 4, R::Use).ty(T::Scalar(S::U32)).marks(&[K::DESCRIPTOR]),
-            op("enable-input-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]),
-            op("zero-column-mask-desc", 6, R::Use).optional().ty(T::Scalar(S::U64))])
+            op("d-tmem", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::ReadWrite),
+            op("a-tmem", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM, K::UNIFIED]).with_access(A::Read),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta-tmem", 3, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TMEM]).with_access(A::Read),
+            op("idesc", 4, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::DESCRIPTOR]),
+            op("enable-input-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]),
+            op("zero-column-mask-desc", 6, R::Use).optional().with_ty(T::Scalar(S::U64))])
         .with_rules(&[must_agree(1, Enforcement::Warning)])
         .with_effects(&[
             effect(E::Async(Completion::Tcgen05, AsyncPhase::Start)),
@@ -698,8 +698,8 @@ pub(crate) static TCGEN05_COMMIT: [Form; 1] = [
     // tcgen05.commit.cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}
     form("9.7.16.12.1", ".cta_group.completion_mechanism{.shared::cluster}{.multicast}.b64 [mbar]{, ctaMask}", &[TCGEN05_COMMIT_CTA_GROUP, TCGEN05_COMMIT_COMPLETION_MECHANISM, l::SHARED_CLUSTER_OPT, TCGEN05_COMMIT_MULTICAST_OPT, l::B64], &[ptx(8, 6, &t::SM_100A_SM_110A), ptx(8, 8, &t::SM_100F_SM_110F)])
         .with_operands(&[
-            op("mbar", 0, R::Addr).nested(N::Bracket(0)).marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).access(A::ReadModifyWrite).spaces(Spaces::Slot(2)).align(8).size(Size::Fixed(8)),
-            op("ctaMask", 1, R::Use).optional().ty(T::Scalar(S::B16)).marks(&[K::REG]).iff(C::Filled(3))])
+            op("mbar", 0, R::Addr).nested(N::Bracket(0)).with_marks(&[K::MBARRIER, K::ADDR_32_64, K::NO_HANDLE_OR_PRED]).with_access(A::ReadModifyWrite).with_spaces(Spaces::Slot(2)).with_align(8).with_size(Size::Fixed(8)),
+            op("ctaMask", 1, R::Use).optional().with_ty(T::Scalar(S::B16)).with_marks(&[K::REG]).required_if(C::Filled(3))])
         .with_rules(&[must_agree(0, Enforcement::Warning)])
         .with_effects(&[effect(E::Async(Completion::Tcgen05, AsyncPhase::Commit)), effect(E::OneThread)]),
 ];

@@ -11,13 +11,13 @@ pub(crate) static TEX: [Form; 2] = [
     // tex.geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V4, TEX_DTYPE, TEX_CTYPE], &[ptx(1, 0, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 3, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -37,18 +37,18 @@ pub(crate) static TEX: [Form; 2] = [
             since(C::Operand(2, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_notes(&["a sampler of its own belongs to texmode_independent modules"])
+        .with_notes(&["a separate sampler requires .texmode_independent"])
         .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
     // tex.geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_GEOM, l::V2, l::F16X2, TEX_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 3, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -61,7 +61,7 @@ pub(crate) static TEX: [Form; 2] = [
             since(C::Operand(1, Q::Present), &[ptx(7, 1, &t::SM_60)]),
             deny(C::All(&[holds(0, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_notes(&["a sampler of its own belongs to texmode_independent modules"])
+        .with_notes(&["a separate sampler requires .texmode_independent"])
         .with_differences(&["ptxas accepts vectors with more elements than the geometry requires"]),
 ];
 
@@ -73,13 +73,13 @@ pub(crate) static TEX_BASE: [Form; 2] = [
     // tex.base.geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V4, TEX_BASE_DTYPE, TEX_BASE_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 3, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -97,13 +97,13 @@ pub(crate) static TEX_BASE: [Form; 2] = [
     // tex.base.geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c]{, e}{, f}", &[TEX_BASE_GEOM, l::V2, l::F16X2, TEX_BASE_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 3, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 3, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -126,14 +126,14 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
     // tex.level.geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V4, TEX_LEVEL_DTYPE, TEX_LEVEL_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("lod", 2, R::Use).ty(T::Slot(3)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]),
-            op("e", 3, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 4, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("lod", 2, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 4, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -154,14 +154,14 @@ pub(crate) static TEX_LEVEL: [Form; 2] = [
     // tex.level.geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}", &[TEX_LEVEL_GEOM, l::V2, l::F16X2, TEX_LEVEL_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("lod", 2, R::Use).ty(T::Slot(3)).length(L::Fixed(1)).marks(&[K::ALLOW_LONGER_VEC]),
-            op("e", 3, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 4, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("lod", 2, R::Use).with_ty(T::Slot(3)).with_length(L::Fixed(1)).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("e", 3, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 4, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -187,15 +187,15 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
     // tex.grad.geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     form("9.7.10.3", ".geom.v4.dtype.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V4, TEX_GRAD_DTYPE, TEX_GRAD_CTYPE], &[ptx(3, 1, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(4)).marks(&[K::DISCARD]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("dPdx", 2, R::Use).ty(T::Scalar(S::F32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
-            op("dPdy", 3, R::Use).ty(T::Scalar(S::F32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
-            op("e", 4, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 5, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("dPdx", 2, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
+            op("dPdy", 3, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
+            op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 5, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -217,15 +217,15 @@ pub(crate) static TEX_GRAD: [Form; 2] = [
     // tex.grad.geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}
     form("9.7.10.3", ".geom.v2.f16x2.ctype d{|p}, [a{, b}, c], dPdx, dPdy{, e}{, f}", &[TEX_GRAD_GEOM, l::V2, l::F16X2, TEX_GRAD_CTYPE], &[ptx(4, 2, &t::SM_53)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)).length(L::Fixed(2)).marks(&[K::NO_HANDLE_OR_PRED]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(3)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("dPdx", 2, R::Use).ty(T::Scalar(S::F32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
-            op("dPdy", 3, R::Use).ty(T::Scalar(S::F32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
-            op("e", 4, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 5, R::Use).optional().ty(T::Scalar(S::F32)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(2)).with_length(L::Fixed(2)).with_marks(&[K::NO_HANDLE_OR_PRED]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(3)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::A1d]), 2), (holds(0, &[M::A2d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4), (holds(0, &[M::D2dms]), 4), (holds(0, &[M::A2dms]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("dPdx", 2, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
+            op("dPdy", 3, R::Use).with_ty(T::Scalar(S::F32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D3d]), 4), (holds(0, &[M::Cube]), 4), (holds(0, &[M::Acube]), 4)])).with_marks(&[K::EXACT_ELEMENT_TYPE, K::BRACED]),
+            op("e", 4, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(0, &[M::D1d]), 1), (holds(0, &[M::A1d]), 1), (holds(0, &[M::D2d]), 2), (holds(0, &[M::A2d]), 2), (holds(0, &[M::D2dms]), 1), (holds(0, &[M::A2dms]), 1), (holds(0, &[M::D3d]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 5, R::Use).optional().with_ty(T::Scalar(S::F32)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             require(holds(0, &[M::Cube, M::Acube]), holds(3, &[M::F32])),
             require(holds(0, &[M::D2dms, M::A2dms]), holds(3, &[M::S32])),
@@ -251,13 +251,13 @@ pub(crate) static TLD4: [Form; 1] = [
     // tld4.comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}
     form("9.7.10.4", ".comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}", &[TLD4_COMP, TLD4_GEOM, l::V4, TLD4_DTYPE, l::F32], &[ptx(2, 2, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(3)).length(L::Fixed(4)).marks(&[K::DISCARD]),
-            op("p", 0, R::Def).nested(N::Pair).optional().ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]).access(A::Read),
-            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().marks(&[K::SAMPLER]),
-            op("c", 1, R::Use).nested(N::Bracket(2)).ty(T::Slot(4)).length(L::Cases(&[(holds(1, &[M::D2d]), 2), (holds(1, &[M::A2d]), 4), (holds(1, &[M::Cube]), 4), (holds(1, &[M::Acube]), 4)])).marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
-            op("e", 2, R::Use).optional().ty(T::Scalar(S::S32)).length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::A2d]), 1)])).marks(&[K::ALLOW_LONGER_VEC]),
-            op("f", 3, R::Use).optional().ty(T::Slot(4)).marks(&[K::EXACT_ELEMENT_TYPE])])
+            op("d", 0, R::Def).with_ty(T::Slot(3)).with_length(L::Fixed(4)).with_marks(&[K::DISCARD]),
+            op("p", 0, R::Def).nested(N::Pair).optional().with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]).with_access(A::Read),
+            op("b", 1, R::Addr).nested(N::Bracket(1)).optional().with_marks(&[K::SAMPLER]),
+            op("c", 1, R::Use).nested(N::Bracket(2)).with_ty(T::Slot(4)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 2), (holds(1, &[M::A2d]), 4), (holds(1, &[M::Cube]), 4), (holds(1, &[M::Acube]), 4)])).with_marks(&[K::ALLOW_LONGER_VEC, K::LEADING_INT]),
+            op("e", 2, R::Use).optional().with_ty(T::Scalar(S::S32)).with_length(L::Cases(&[(holds(1, &[M::D2d]), 1), (holds(1, &[M::A2d]), 1)])).with_marks(&[K::ALLOW_LONGER_VEC]),
+            op("f", 3, R::Use).optional().with_ty(T::Slot(4)).with_marks(&[K::EXACT_ELEMENT_TYPE])])
         .with_rules(&[
             since(holds(1, &[M::A2d, M::Cube, M::Acube]), &[ptx(4, 3, &t::SM_20)]),
             since(C::Any(&[C::Operand(5, Q::Present), C::Operand(6, Q::Present)]), &[ptx(4, 3, &t::SM_30)]),
@@ -268,7 +268,7 @@ pub(crate) static TLD4: [Form; 1] = [
             deny(C::All(&[C::Operand(4, Q::IntThenFloat), C::Operand(3, Q::Register)])).ptxas(),
             deny(C::All(&[holds(1, &[M::Cube, M::Acube]), C::Operand(3, Q::Register)])).ptxas()])
         .with_effects(&[effect(E::Proxy(Proxy::Texture))])
-        .with_differences(&["geometries other than .2d without a sampler: accepted by ptxas, not documented in the manual"]),
+        .with_differences(&["geometries other than .2d without a sampler: accepted by ptxas, not documented in the PTX ISA manual"]),
 ];
 
 // txq
@@ -278,8 +278,8 @@ pub(crate) static TXQ: [Form; 3] = [
     // txq.tquery.b32 d, [a]
     form("9.7.10.5", ".tquery.b32 d, [a]", &[TXQ_TQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE, K::UNIFIED])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
         .with_rules(&[
             since(holds(0, &[M::ArraySize]), &[ptx(4, 1, &t::SM_30)]),
             since(holds(0, &[M::NumMipmapLevels]), &[ptx(4, 1, &t::SM_30)]),
@@ -288,16 +288,16 @@ pub(crate) static TXQ: [Form; 3] = [
     // txq.squery.b32 d, [a]
     form("9.7.10.5", ".squery.b32 d, [a]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE, K::UNIFIED])])
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE, K::UNIFIED])])
         .with_rules(&[
             since(C::Operand(1, Q::Register), &[ptx(3, 1, &t::SM_20)]),
             require(C::Always, C::Any(&[C::Not(&holds(0, &[M::ForceUnnormalizedCoords])), C::Operand(1, Q::Register)]))]),
     // txq.squery.b32 d, [b]
     form("9.7.10.5", ".squery.b32 d, [b]", &[TXQ_SQUERY, l::B32], &[ptx(1, 5, &t::ALL)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("b", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::SAMPLER])]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("b", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::SAMPLER])]),
 ];
 
 // txq.level
@@ -306,9 +306,9 @@ pub(crate) static TXQ_LEVEL: [Form; 1] = [
     // txq.level.tlquery.b32 d, [a], lod
     form("9.7.10.5", ".tlquery.b32 d, [a], lod", &[TXQ_LEVEL_TLQUERY, l::B32], &[ptx(4, 3, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(1)),
-            op("a", 1, R::Addr).nested(N::Bracket(0)).marks(&[K::TEXTURE]),
-            op("lod", 2, R::Use).ty(T::Scalar(S::U32)).length(L::Fixed(1))]),
+            op("d", 0, R::Def).with_ty(T::Slot(1)),
+            op("a", 1, R::Addr).nested(N::Bracket(0)).with_marks(&[K::TEXTURE]),
+            op("lod", 2, R::Use).with_ty(T::Scalar(S::U32)).with_length(L::Fixed(1))]),
 ];
 
 // istypep
@@ -317,6 +317,6 @@ pub(crate) static ISTYPEP: [Form; 1] = [
     // istypep.type p, a
     form("9.7.10.6", ".type p, a", &[ISTYPEP_TYPE], &[ptx(4, 0, &t::SM_30)])
         .with_operands(&[
-            op("p", 0, R::Def).ty(T::Scalar(S::Pred)),
-            op("a", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::REG])]),
+            op("p", 0, R::Def).with_ty(T::Scalar(S::Pred)),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::REG])]),
 ];

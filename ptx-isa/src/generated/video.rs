@@ -12,23 +12,23 @@ pub(crate) static VADD: [Form; 3] = [
     // vadd.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
     // vadd.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT, VADD_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
     // vadd.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD_DTYPE, VADD_ATYPE, VADD_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))])
         .with_notes(&["d is c with the selected bytes or half-word replaced"]),
 ];
 
@@ -41,23 +41,23 @@ pub(crate) static VSUB: [Form; 3] = [
     // vsub.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
     // vsub.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT, VSUB_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
     // vsub.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB_DTYPE, VSUB_ATYPE, VSUB_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vabsdiff
@@ -69,23 +69,23 @@ pub(crate) static VABSDIFF: [Form; 3] = [
     // vabsdiff.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
     // vabsdiff.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT, VABSDIFF_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
     // vabsdiff.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF_DTYPE, VABSDIFF_ATYPE, VABSDIFF_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vmin
@@ -97,23 +97,23 @@ pub(crate) static VMIN: [Form; 3] = [
     // vmin.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
     // vmin.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT, VMIN_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
     // vmin.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN_DTYPE, VMIN_ATYPE, VMIN_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vmax
@@ -125,23 +125,23 @@ pub(crate) static VMAX: [Form; 3] = [
     // vmax.dtype.atype.btype{.sat} d, a, b
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
     // vmax.dtype.atype.btype{.sat}.op2 d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat}.op2 d, a, b, c", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT, VMAX_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
     // vmax.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.1.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX_DTYPE, VMAX_ATYPE, VMAX_BTYPE, l::SAT_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vshl
@@ -153,23 +153,23 @@ pub(crate) static VSHL: [Form; 3] = [
     // vshl.dtype.atype.u32{.sat}.mode d, a, b
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
     // vshl.dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE, VSHL_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
     // vshl.dtype.atype.u32{.sat}.mode d, a, b, c
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b, c", &[VSHL_DTYPE, VSHL_ATYPE, l::U32, l::SAT_OPT, VSHL_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vshr
@@ -181,23 +181,23 @@ pub(crate) static VSHR: [Form; 3] = [
     // vshr.dtype.atype.u32{.sat}.mode d, a, b
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES])]),
     // vshr.dtype.atype.u32{.sat}.mode.op2 d, a, b, c
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode.op2 d, a, b, c", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE, VSHR_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(2)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(2)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
     // vshr.dtype.atype.u32{.sat}.mode d, a, b, c
     form("9.7.18.1.2", ".dtype.atype.u32{.sat}.mode d, a, b, c", &[VSHR_DTYPE, VSHR_ATYPE, l::U32, l::SAT_OPT, VSHR_MODE], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))]),
 ];
 
 // vmad
@@ -209,18 +209,18 @@ pub(crate) static VMAD: [Form; 2] = [
     // vmad.dtype.atype.btype{.sat}{.scale} d, a, b, c
     form("9.7.18.1.3", ".dtype.atype.btype{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES, K::NEG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES, K::NEG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::NEG])])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES, K::NEG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES, K::NEG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::NEG])])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))]),
     // vmad.dtype.atype.btype.po{.sat}{.scale} d, a, b, c
     form("9.7.18.1.3", ".dtype.atype.btype.po{.sat}{.scale} d, a, b, c", &[VMAD_DTYPE, VMAD_ATYPE, VMAD_BTYPE, l::PO, l::SAT_OPT, VMAD_SCALE_OPT], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Slot(0))])
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Slot(0))])
         .with_rules(&[deny(C::All(&[C::Any(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)]), C::Not(&C::All(&[C::Operand(1, Q::Negated), C::Operand(2, Q::Negated)])), C::Operand(3, Q::Negated)]))]),
 ];
 
@@ -233,23 +233,23 @@ pub(crate) static VSET: [Form; 3] = [
     // vset.atype.btype.cmp d, a, b
     form("9.7.18.1.4", ".atype.btype.cmp d, a, b", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::LANES])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES])]),
     // vset.atype.btype.cmp.op2 d, a, b, c
     form("9.7.18.1.4", ".atype.btype.cmp.op2 d, a, b, c", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP, VSET_OP2], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
     // vset.atype.btype.cmp d, a, b, c
     form("9.7.18.1.4", ".atype.btype.cmp d, a, b, c", &[VSET_ATYPE, VSET_BTYPE, VSET_CMP], &[ptx(2, 0, &t::SM_20)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::LANES]),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::LANES]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::LANES]),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32))]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES]),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32))]),
 ];
 
 // vadd2
@@ -260,17 +260,17 @@ pub(crate) static VADD2: [Form; 2] = [
     // vadd2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vadd2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VADD2_DTYPE, VADD2_ATYPE, VADD2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vsub2
@@ -281,17 +281,17 @@ pub(crate) static VSUB2: [Form; 2] = [
     // vsub2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vsub2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VSUB2_DTYPE, VSUB2_ATYPE, VSUB2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vavrg2
@@ -302,17 +302,17 @@ pub(crate) static VAVRG2: [Form; 2] = [
     // vavrg2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vavrg2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VAVRG2_DTYPE, VAVRG2_ATYPE, VAVRG2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vabsdiff2
@@ -323,17 +323,17 @@ pub(crate) static VABSDIFF2: [Form; 2] = [
     // vabsdiff2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vabsdiff2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF2_DTYPE, VABSDIFF2_ATYPE, VABSDIFF2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vmin2
@@ -344,17 +344,17 @@ pub(crate) static VMIN2: [Form; 2] = [
     // vmin2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vmin2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMIN2_DTYPE, VMIN2_ATYPE, VMIN2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vmax2
@@ -365,17 +365,17 @@ pub(crate) static VMAX2: [Form; 2] = [
     // vmax2.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vmax2.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.1", ".dtype.atype.btype.add d, a, b, c", &[VMAX2_DTYPE, VMAX2_ATYPE, VMAX2_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vset2
@@ -386,17 +386,17 @@ pub(crate) static VSET2: [Form; 2] = [
     // vset2.atype.btype.cmp d, a, b, c
     form("9.7.18.2.2", ".atype.btype.cmp d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vset2.atype.btype.cmp.add d, a, b, c
     form("9.7.18.2.2", ".atype.btype.cmp.add d, a, b, c", &[VSET2_ATYPE, VSET2_BTYPE, VSET2_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::LANES16]),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::LANES16, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::LANES16, K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES16]),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES16, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES16, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vadd4
@@ -407,17 +407,17 @@ pub(crate) static VADD4: [Form; 2] = [
     // vadd4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vadd4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VADD4_DTYPE, VADD4_ATYPE, VADD4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vsub4
@@ -428,17 +428,17 @@ pub(crate) static VSUB4: [Form; 2] = [
     // vsub4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vsub4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VSUB4_DTYPE, VSUB4_ATYPE, VSUB4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vavrg4
@@ -449,17 +449,17 @@ pub(crate) static VAVRG4: [Form; 2] = [
     // vavrg4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vavrg4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VAVRG4_DTYPE, VAVRG4_ATYPE, VAVRG4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vabsdiff4
@@ -470,17 +470,17 @@ pub(crate) static VABSDIFF4: [Form; 2] = [
     // vabsdiff4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vabsdiff4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VABSDIFF4_DTYPE, VABSDIFF4_ATYPE, VABSDIFF4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vmin4
@@ -491,17 +491,17 @@ pub(crate) static VMIN4: [Form; 2] = [
     // vmin4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vmin4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMIN4_DTYPE, VMIN4_ATYPE, VMIN4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vmax4
@@ -512,17 +512,17 @@ pub(crate) static VMAX4: [Form; 2] = [
     // vmax4.dtype.atype.btype{.sat} d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype{.sat} d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::SAT_OPT], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vmax4.dtype.atype.btype.add d, a, b, c
     form("9.7.18.2.3", ".dtype.atype.btype.add d, a, b, c", &[VMAX4_DTYPE, VMAX4_ATYPE, VMAX4_BTYPE, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Slot(0)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(2)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Slot(0)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Slot(0)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(2)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Slot(0)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];
 
 // vset4
@@ -533,15 +533,15 @@ pub(crate) static VSET4: [Form; 2] = [
     // vset4.atype.btype.cmp d, a, b, c
     form("9.7.18.2.4", ".atype.btype.cmp d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
     // vset4.atype.btype.cmp.add d, a, b, c
     form("9.7.18.2.4", ".atype.btype.cmp.add d, a, b, c", &[VSET4_ATYPE, VSET4_BTYPE, VSET4_CMP, l::ADD], &[ptx(3, 0, &t::SM_30)])
         .with_operands(&[
-            op("d", 0, R::Def).ty(T::Scalar(S::U32)).marks(&[K::LANES8]),
-            op("a", 1, R::Use).ty(T::Slot(0)).marks(&[K::LANES8, K::REG]),
-            op("b", 2, R::Use).ty(T::Slot(1)).marks(&[K::LANES8, K::REG]),
-            op("c", 3, R::Use).ty(T::Scalar(S::U32)).marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
+            op("d", 0, R::Def).with_ty(T::Scalar(S::U32)).with_marks(&[K::LANES8]),
+            op("a", 1, R::Use).with_ty(T::Slot(0)).with_marks(&[K::LANES8, K::REG]),
+            op("b", 2, R::Use).with_ty(T::Slot(1)).with_marks(&[K::LANES8, K::REG]),
+            op("c", 3, R::Use).with_ty(T::Scalar(S::U32)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::REG])]),
 ];

@@ -21,14 +21,14 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2),
-            op("imm-trans-a", 6, R::Imm).range(0, 1, 1),
-            op("imm-trans-b", 7, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1),
+            op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -38,13 +38,13 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE, l::F16, l::F16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2),
-            op("imm-trans-b", 6, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -54,14 +54,14 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2),
-            op("imm-trans-a", 6, R::Imm).range(0, 1, 1),
-            op("imm-trans-b", 7, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 6, R::Imm).with_range(0, 1, 1),
+            op("imm-trans-b", 7, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -71,13 +71,13 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE, WGMMA_MMA_ASYNC_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2),
-            op("imm-trans-b", 6, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-b", 6, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -87,12 +87,12 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -102,12 +102,12 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_2, WGMMA_MMA_ASYNC_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -117,12 +117,12 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -132,12 +132,12 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, scale-d, imm-scale-a, imm-scale-b", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_3, WGMMA_MMA_ASYNC_DTYPE, WGMMA_MMA_ASYNC_ATYPE, WGMMA_MMA_ASYNC_BTYPE], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 4, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 5, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 4, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 5, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -147,10 +147,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Slot(4)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Slot(4)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
@@ -161,10 +161,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_ATYPE_2, WGMMA_MMA_ASYNC_BTYPE_2], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Slot(4)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Slot(4)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(5, &[M::U8]), holds(6, &[M::S8])]), C::All(&[holds(5, &[M::S8]), holds(6, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
@@ -175,10 +175,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a-desc, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Slot(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Slot(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -188,10 +188,10 @@ pub(crate) static WGMMA_MMA_ASYNC: [Form; 12] = [
     form("9.7.15.5.2", ".sync{.aligned}.shape.s32.b1.b1.op.popc d, a, b-desc, scale-d", &[l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_SHAPE_5, l::S32, l::B1, l::B1, WGMMA_MMA_ASYNC_OP, l::POPC], &[ptx(8, 0, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Slot(3)).length(L::Fragment(2)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("scale-d", 3, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Slot(3)).with_length(L::Fragment(2)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("scale-d", 3, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -215,16 +215,16 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 1, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2),
-            op("imm-trans-a", 8, R::Imm).range(0, 1, 1),
-            op("imm-trans-b", 9, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1),
+            op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -234,15 +234,15 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.f16.f16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE, l::F16, l::F16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 1, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2),
-            op("imm-trans-b", 8, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -252,16 +252,16 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-a, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 1, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2),
-            op("imm-trans-a", 8, R::Imm).range(0, 1, 1),
-            op("imm-trans-b", 9, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-a", 8, R::Imm).with_range(0, 1, 1),
+            op("imm-trans-b", 9, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -271,15 +271,15 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.bf16.bf16 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b, imm-trans-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE, WGMMA_MMA_ASYNC_2_DTYPE_2, l::BF16, l::BF16], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 1, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2),
-            op("imm-trans-b", 8, R::Imm).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2),
+            op("imm-trans-b", 8, R::Imm).with_range(0, 1, 1)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -289,14 +289,14 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 1, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -306,14 +306,14 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.tf32.tf32 d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_2, WGMMA_MMA_ASYNC_2_DTYPE_2, l::TF32, l::TF32], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 1, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 1, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -323,14 +323,14 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 0, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -340,14 +340,14 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape.dtype.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d, imm-scale-a, imm-scale-b", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_3, WGMMA_MMA_ASYNC_2_DTYPE, WGMMA_MMA_ASYNC_2_ATYPE, WGMMA_MMA_ASYNC_2_BTYPE], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Container(4)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::F16x2)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 0, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1),
-            op("imm-scale-a", 6, R::Imm).range(-1, 1, 2),
-            op("imm-scale-b", 7, R::Imm).range(-1, 1, 2)])
+            op("d", 0, R::ReadWrite).with_ty(T::Container(4)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::F16x2)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1),
+            op("imm-scale-a", 6, R::Imm).with_range(-1, 1, 2),
+            op("imm-scale-b", 7, R::Imm).with_range(-1, 1, 2)])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
             effect(E::Converge(ConvergenceScope::Warpgroup)),
@@ -357,12 +357,12 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a-desc, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Slot(5)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a-desc", 1, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 0, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Slot(5)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a-desc", 1, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),
@@ -373,12 +373,12 @@ pub(crate) static WGMMA_MMA_ASYNC_2: [Form; 10] = [
     form("9.7.15.6.3", ".sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d", &[l::SP, l::SYNC, l::ALIGNED_OPT, WGMMA_MMA_ASYNC_2_SHAPE_4, l::SATFINITE_OPT, l::S32, WGMMA_MMA_ASYNC_2_ATYPE_2, WGMMA_MMA_ASYNC_2_BTYPE_2], &[ptx(8, 2, &t::SM_90A)])
         .ignoring(&[M::Pred, M::Texref, M::Samplerref, M::Surfref])
         .with_operands(&[
-            op("d", 0, R::ReadWrite).ty(T::Slot(5)).length(L::Fragment(3)).marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
-            op("a", 1, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(4)).marks(&[K::EXACT_ELEMENT_TYPE]),
-            op("b-desc", 2, R::Use).ty(T::Scalar(S::U64)).marks(&[K::DESCRIPTOR]),
-            op("sp-meta", 3, R::Use).ty(T::Scalar(S::B32)).length(L::Fixed(1)).marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
-            op("sp-sel", 4, R::Imm).range(0, 0, 1),
-            op("scale-d", 5, R::Use).ty(T::Scalar(S::Pred)).marks(&[K::NOT]).range(0, 1, 1)])
+            op("d", 0, R::ReadWrite).with_ty(T::Slot(5)).with_length(L::Fragment(3)).with_marks(&[K::SAME_REGISTER, K::EXACT_ELEMENT_TYPE]),
+            op("a", 1, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(4)).with_marks(&[K::EXACT_ELEMENT_TYPE]),
+            op("b-desc", 2, R::Use).with_ty(T::Scalar(S::U64)).with_marks(&[K::DESCRIPTOR]),
+            op("sp-meta", 3, R::Use).with_ty(T::Scalar(S::B32)).with_length(L::Fixed(1)).with_marks(&[K::EXACT_ELEMENT_TYPE, K::ALLOW_PRED, K::ALLOW_LONGER_VEC]),
+            op("sp-sel", 4, R::Imm).with_range(0, 0, 1),
+            op("scale-d", 5, R::Use).with_ty(T::Scalar(S::Pred)).with_marks(&[K::NOT]).with_range(0, 1, 1)])
         .with_rules(&[since(C::Any(&[C::All(&[holds(6, &[M::U8]), holds(7, &[M::S8])]), C::All(&[holds(6, &[M::S8]), holds(7, &[M::U8])])]), &[ptx(8, 4, &t::ALL)])])
         .with_effects(&[
             effect(E::Async(Completion::Wgmma, AsyncPhase::Start)),

@@ -60,7 +60,7 @@ impl LegalityChecker {
 
 /// The type that an operand of the instruction, as written, has in its form.
 pub(super) fn expected(selection: &FormMatch<'_>, index: usize) -> Option<Expected> {
-    let operands = 0..selection.form.operands().len();
-    let mut here = operands.filter(|&k| selection.operands.written(k) == Some(index));
+    let operands = 0..selection.form().operands().len();
+    let mut here = operands.filter(|&k| selection.operands().written(k) == Some(index));
     selection.expected(here.next()?)
 }

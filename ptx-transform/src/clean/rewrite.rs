@@ -288,11 +288,11 @@ impl Rewriter<'_, '_> {
         mnemonic.push(word);
         let has_space = |s: &FormMatch<'_>| {
             let mut accessed = s
-                .form
+                .form()
                 .operands()
                 .iter()
-                .filter(|o| o.access != Access::None);
-            accessed.any(|o| match o.spaces {
+                .filter(|o| o.access() != Access::None);
+            accessed.any(|o| match o.spaces() {
                 Spaces::Slot(slot) => s.word(ModifierSource::Slot(slot)) == Some(word),
                 Spaces::OneOf(spaces) | Spaces::GenericOr(spaces) => spaces.contains(&word),
                 _ => false,

@@ -105,5 +105,5 @@ pub(super) fn may_change(signature: Signature<'_>) -> bool {
         return true;
     };
     let mut effects = instruction.forms().iter().flat_map(|f| f.effects());
-    signature.has(Modifier::Cc) || effects.any(|e| e.kind == EffectKind::Control(Control::Call))
+    signature.has(Modifier::Cc) || effects.any(|e| e.kind() == EffectKind::Control(Control::Call))
 }

@@ -63,7 +63,8 @@ pub enum Reason {
 }
 
 /// A selected instruction without a probe.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
 pub struct Skipped {
     /// The function.
     pub function: FuncId,

@@ -361,7 +361,7 @@ fn word(control: Control) -> Result<&'static str, Error> {
         let mut instructions = opcode.instructions().iter();
         instructions.any(|i| {
             let mut effects = i.forms().iter().flat_map(|f| f.effects());
-            i.words().is_empty() && effects.any(|e| e.kind == EffectKind::Control(control))
+            i.words().is_empty() && effects.any(|e| e.kind() == EffectKind::Control(control))
         })
     };
     let opcode = Opcode::ALL.iter().find(does);

@@ -25,6 +25,7 @@ pub struct LinkOptions<'a> {
 
 /// A linked module.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Linked {
     /// The text.
     pub text: Vec<u8>,
@@ -36,6 +37,7 @@ pub struct Linked {
 
 /// A diagnostic about one of the modules.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct LinkDiagnostic {
     /// The index of the module that the spans refer to.
     pub input: usize,
@@ -47,6 +49,7 @@ pub struct LinkDiagnostic {
 
 /// A label in another module.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Elsewhere {
     /// The index of the module.
     pub input: usize,

@@ -17,7 +17,7 @@ use crate::register_use::{self, InnerComments, NumberOrder, Usage};
 use ptx_edit::{Entity, NameForm, NameRef, Names, OwnSymbols, TakenNames, own_symbols};
 
 /// What [`minify`] changes besides whitespace, comments and the names inside of functions.
-#[derive(Copy, Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Hash)]
 pub struct Minify {
     /// Also rename functions and module variables that are not visible to other modules.
     pub symbols: bool,

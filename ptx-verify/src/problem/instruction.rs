@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId};
 use ptx_isa::{
-    Deprecation, Expected, Form, ImmRange, Instruction, Marks, Modifier, Opcode, Operand,
-    OperandViolation, Role, Rule, ScalarType, Since, Slot, SpecialReg, StateSpace,
+    Deprecation, Expected, Form, Instruction, Marks, Modifier, Opcode, Operand, OperandViolation,
+    Role, Rule, ScalarType, Since, Slot, SpecialReg, StateSpace,
 };
 
 use super::{Text, Wording, counted};
@@ -126,12 +126,7 @@ impl InstProblem {
                 .help(form.syntax())
             }
             InstProblemKind::Rule(form, rule) => {
-                // It does not matter here whether the rule comes from the PTX ISA manual or from ptxas.
-                let rule = Rule {
-                    ptxas: false,
-                    ..*rule
-                };
-                let broken = ptx_isa::describe::rule(form.form, &rule);
+                let broken = ptx_isa::describe::rule_kind(form.form, rule.kind());
                 Text::error(Code::Combination, format!("`{op}` violates: {broken}"))
                     .help(form.syntax())
             }
@@ -178,7 +173,7 @@ impl InstProblemKind {
             )
             .help(format!("remove `{modifier}`")),
             Self::Deprecated(modifier, deprecation) => {
-                let since = deprecation.since;
+                let since = deprecation.since();
                 Text::warning(
                     Code::Deprecated,
                     match modifier {
@@ -186,7 +181,7 @@ impl InstProblemKind {
                         None => format!("`{op}` is deprecated since PTX {since}"),
                     },
                 )
-                .help(format!("write {}", deprecation.instead))
+                .help(format!("write {}", deprecation.instead()))
             }
             _ => return None,
         })
@@ -259,7 +254,7 @@ impl OperandMismatch {
     }
 
     fn message(self, op: &str, found: &str) -> (Code, String) {
-        let operand = format!("operand `{}` of `{op}`", self.operand.name);
+        let operand = format!("operand `{}` of `{op}`", self.operand.name());
         let without = |what: &str| {
             let message = format!("{operand} must be without {what}, found `{found}`");
             (Code::OperandKind, message)
@@ -324,7 +319,7 @@ impl OperandMismatch {
 
     fn length(self, length: u16) -> String {
         match length {
-            1 if self.operand.marks.contains(Marks::BRACED) => "one value in braces".into(),
+            1 if self.operand.marks().contains(Marks::BRACED) => "one value in braces".into(),
             1 => "a scalar".into(),
             n => format!("a vector of {n} elements"),
         }
@@ -340,16 +335,13 @@ impl OperandMismatch {
     }
 
     fn constants(self) -> String {
-        match self.operand.range {
-            Some(ImmRange { low, high, step: 0 }) => {
-                format!("a power of two from {low} to {high}")
-            }
-            Some(ImmRange { low, high, .. }) if low == high => format!("the constant {low}"),
-            Some(ImmRange { low, high, step: 1 }) => format!("a constant from {low} to {high}"),
-            Some(ImmRange { low, high, step }) => {
-                format!("a multiple of {step} from {low} to {high}")
-            }
-            None if self.operand.marks.contains(Marks::UNIT_INTERVAL) => {
+        let range = self.operand.range();
+        match range.map(|r| (r.low(), r.high(), r.step())) {
+            Some((low, high, 0)) => format!("a power of two from {low} to {high}"),
+            Some((low, high, _)) if low == high => format!("the constant {low}"),
+            Some((low, high, 1)) => format!("a constant from {low} to {high}"),
+            Some((low, high, step)) => format!("a multiple of {step} from {low} to {high}"),
+            None if self.operand.marks().contains(Marks::UNIT_INTERVAL) => {
                 "a number above 0 and at most 1".into()
             }
             None => match self.expected {
@@ -361,7 +353,7 @@ impl OperandMismatch {
     }
 
     fn kind(self) -> &'static str {
-        match self.operand.role {
+        match self.operand.role() {
             Role::Def | Role::ReadWrite => "a register",
             Role::Use => "a register or a constant of its type",
             Role::Addr => "an address",

@@ -1,4 +1,4 @@
-//! The forms as the manual groups them: by section and by the names that share them.
+//! The forms as the PTX ISA manual groups them: by section and by the names that share them.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub(crate) struct Block {
     pub(crate) forms: Vec<&'static Form>,
 }
 
-/// All of them, in the manual's order.
+/// All of them, in the PTX ISA manual's order.
 pub(crate) fn all() -> Vec<Block> {
     let mut forms: Vec<(&'static Form, Vec<&'static str>)> = Vec::new();
     // Names share forms, not copies of forms.

@@ -1,4 +1,4 @@
-//! Short titles for the parts of the manual's chapter 9.7.
+//! Short titles for the parts of the PTX ISA manual's chapter 9.7.
 
 const TITLES: [&str; 19] = [
     "Integer arithmetic",

@@ -1,4 +1,4 @@
-//! `docs/differences.md`: deliberate differences between the tables, the manual and ptxas.
+//! `docs/differences.md`: deliberate differences between the tables, the PTX ISA manual and ptxas.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use super::blocks::Block;
 const INTRODUCTION: &str = "\
 # Differences between the PTX ISA manual, ptxas and the tables
 
-The tables describe what ptxas accepts. Where ptxas differs from the manual, or where a table deliberately accepts more
+The tables describe what ptxas accepts. Where ptxas differs from the PTX ISA manual, or where a table deliberately accepts more
 or less than ptxas, the block of the instruction has a `differs` line; forms and rules that are implemented by ptxas but
-not documented in the manual are marked `ptxas`. This page lists both.
+not documented in the PTX ISA manual are marked `ptxas`. This page lists both.
 
 ";
 
@@ -39,7 +39,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
     }
     writeln!(
         out,
-        "\n## Forms and rules that the manual does not document\n\n| section | instruction | form or rule |\n|---|---|---|"
+        "\n## Forms and rules that the PTX ISA manual does not document\n\n| section | instruction | form or rule |\n|---|---|---|"
     )?;
     for block in blocks {
         let mut lines: Vec<String> = Vec::new();
@@ -47,16 +47,11 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
             if form.is_undocumented() {
                 lines.push(format!("`{}`", form.syntax()));
             }
-            for rule in form.rules().iter().filter(|r| r.ptxas) {
-                let bare = ptx_isa::Rule {
-                    ptxas: false,
-                    ..*rule
-                };
-                let line = match rule.kind {
-                    RuleKind::RequiresTarget(..) => {
-                        format!("requires {}", describe::rule(form, &bare))
-                    }
-                    _ => describe::rule(form, &bare).to_string(),
+            for rule in form.rules().iter().filter(|r| r.is_undocumented()) {
+                let text = describe::rule_kind(form, rule.kind());
+                let line = match rule.kind() {
+                    RuleKind::RequiresTarget(..) => format!("requires {text}"),
+                    _ => text.to_string(),
                 };
                 if !lines.contains(&line) {
                     lines.push(line);
@@ -82,7 +77,7 @@ pub(crate) fn page(blocks: &[Block]) -> Result<String> {
     };
     writeln!(
         out,
-        "\n## Modifiers\n\n- ptxas accepts these without effect on forms that have no slot for them: {}\n- ptxas accepts these twice: {}\n- ptxas accepts modifiers of different classes in any order; the manual documents one order.",
+        "\n## Modifiers\n\n- ptxas accepts these without effect on forms that have no slot for them: {}\n- ptxas accepts these twice: {}\n- ptxas accepts modifiers of different classes in any order; the PTX ISA manual documents one order.",
         listed(Modifier::is_ignored),
         listed(Modifier::may_be_doubled)
     )?;

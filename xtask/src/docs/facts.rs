@@ -1,4 +1,4 @@
-//! What is said of the forms of a block, each thing once, with the forms it is true of.
+//! The facts about the forms of a block: each once, with the forms to which it applies.
 
 /// Lines in the order in which they came up first.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! `docs/isa.md`: all instructions and their forms, by sections of the manual.
+//! `docs/isa.md`: all instructions and their forms, by sections of the PTX ISA manual.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -99,12 +99,12 @@ fn block(out: &mut String, block: &Block) -> Result<()> {
         if form.is_undocumented() {
             remark += " ptxas only";
         }
-        let blank = if form.syntax().starts_with(['.', '{']) {
+        let space = if form.syntax().starts_with(['.', '{']) {
             ""
         } else {
             " "
         };
-        let line = format!("{name}{blank}{}", form.syntax());
+        let line = format!("{name}{space}{}", form.syntax());
         syntax.push(match remark.trim() {
             "" => vec![line.trim_end().to_string()],
             remark => vec![line, format!("// {remark}")],

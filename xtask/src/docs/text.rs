@@ -1,6 +1,6 @@
 //! Columns.
 
-/// Rows with their cells below each other, two blanks apart.
+/// Rows with their cells below each other, separated by two spaces.
 pub(crate) fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {

@@ -1,0 +1,201 @@
+//! Checks of the elements of a vector.
+
+use crate::check_operand::{Element, legal_if, takes_constants};
+use crate::type_compat::{Expected, RegisterWidth};
+use crate::{
+    ActualOperand, ConstantKind, Marks, OperandShape, OperandTest, OperandViolation, Role,
+    ScalarType, SpecialReg, TypeKind,
+};
+
+/// The declared types of the registers among the elements.
+fn registers(elements: &[ActualOperand<'_>]) -> impl Iterator<Item = ScalarType> {
+    elements.iter().filter_map(|e| match e.shape {
+        OperandShape::Register(ty) => Some(ty),
+        _ => None,
+    })
+}
+
+/// Whether a register among the elements has a bits type.
+fn has_bits(elements: &[ActualOperand<'_>]) -> bool {
+    registers(elements).any(|ty| ty.kind() == TypeKind::Bits)
+}
+
+/// The bits type with the width of a type.
+fn as_bits(ty: ScalarType) -> ScalarType {
+    let mut all = ScalarType::ALL.iter().copied();
+    all.find(|t| t.kind() == TypeKind::Bits && t.bits() == ty.bits())
+        .unwrap_or(ty)
+}
+
+/// Checks that the elements of a vector have one width and one kind: integers, floating point, or packed pairs. Constants
+/// are integers or floating point; bits types are compatible with all kinds, and with predicates.
+///
+/// # Errors
+///
+/// [`OperandViolation::Type`] where they differ.
+pub(crate) fn same_element_kind(elements: &[ActualOperand<'_>]) -> Result<(), OperandViolation> {
+    let among_bits = registers(elements).all(|ty| matches!(ty, ScalarType::Pred | ScalarType::B32));
+    let width = registers(elements).next().map(ScalarType::bits);
+    let one_width = registers(elements).all(|ty| Some(ty.bits()) == width);
+    let constant = |which: fn(ConstantKind) -> bool| {
+        elements
+            .iter()
+            .any(|e| e.shape.constant_kind().is_some_and(which))
+    };
+    // An integer constant is always an integer; a floating-point constant takes the type of bits registers.
+    let float = constant(ConstantKind::is_float) || registers(elements).any(ScalarType::is_float);
+    let integer =
+        constant(|c| c == ConstantKind::Integer) || registers(elements).any(ScalarType::is_integer);
+    let packed = registers(elements).any(|ty| ty.kind() == TypeKind::Packed);
+    let kinds = [float, integer, packed].into_iter().filter(|kind| *kind);
+    legal_if(
+        kinds.count() <= 1 && (one_width || among_bits),
+        OperandViolation::Type,
+    )
+}
+
+impl Element<'_> {
+    /// Checks the elements of a vector of legal length.
+    pub(crate) fn check_elements(
+        &self,
+        elements: &[ActualOperand<'_>],
+    ) -> Result<(), OperandViolation> {
+        if !elements.is_empty() && elements.iter().all(|e| e.shape == OperandShape::Discard) {
+            return Err(OperandViolation::Discard);
+        }
+        // The index of the layer of a texture array has a separate type.
+        match elements {
+            [first, rest @ ..]
+                if self.has(Marks::LEADING_INT) && first.is(OperandTest::Integer) =>
+            {
+                same_element_kind(elements).or_else(|_| same_element_kind(rest))?;
+            }
+            _ => same_element_kind(elements)?,
+        }
+        elements
+            .iter()
+            .enumerate()
+            .try_for_each(|(index, e)| match e.shape {
+                _ if e.offset => Err(OperandViolation::Shape),
+                OperandShape::Register(ty) => self.check_register(elements, ty, e),
+                OperandShape::Special(register) => self.check_special(elements, register, e),
+                OperandShape::Function | OperandShape::Kernel => Err(OperandViolation::Kind),
+                _ => match e.shape.constant_kind() {
+                    Some(kind) => self.check_constant(elements, index, kind),
+                    None => self.check(e),
+                },
+            })
+    }
+
+    fn check_register(
+        &self,
+        elements: &[ActualOperand<'_>],
+        ty: ScalarType,
+        element: &ActualOperand<'_>,
+    ) -> Result<(), OperandViolation> {
+        let plain = self.has(Marks::NO_HANDLE_OR_PRED);
+        let bits = has_bits(elements);
+        match ty {
+            // A selection is accepted, without effect, on 32-bit registers only; and not where ptxas copies each element to
+            // or from a register.
+            _ if element.lanes.is_some() && (plain || ty.bits() != 32) => {
+                Err(OperandViolation::Lanes)
+            }
+            ScalarType::Pred if plain => Err(OperandViolation::Type),
+            // A packed type of four elements is not legal in a vector.
+            _ if ty.lanes() == 4 => Err(OperandViolation::Type),
+            // A predicate is legal among `.b32` registers; elements beside bits types count as bits.
+            ScalarType::Pred if registers(elements).any(|ty| ty == ScalarType::B32) => Ok(()),
+            _ if bits && self.takes_element(as_bits(ty)) || self.takes_element(ty) => Ok(()),
+            _ => self.check(element),
+        }
+    }
+
+    fn check_constant(
+        &self,
+        elements: &[ActualOperand<'_>],
+        index: usize,
+        kind: ConstantKind,
+    ) -> Result<(), OperandViolation> {
+        let Some(element) = elements.get(index) else {
+            return Ok(());
+        };
+        let exact = self.has(Marks::EXACT_ELEMENT_TYPE);
+        let half = self.expected.is_half();
+        let declared = self.expected.is_declared() && kind == ConstantKind::Integer;
+        // The first element determines the type of a vector, and no constant has a type that registers cannot have.
+        if index == 0 && !exact && half && !declared {
+            return Err(OperandViolation::Constant);
+        }
+        if !takes_constants(self.operand) {
+            return self.check(element);
+        }
+        if (exact || half) && registers(elements).next().is_none() {
+            return self.bare_constant(kind);
+        }
+        // A constant among registers has their type.
+        let of_kind = match kind {
+            ConstantKind::Integer => ScalarType::is_integer,
+            _ => ScalarType::is_float,
+        };
+        if has_bits(elements) || registers(elements).any(of_kind) {
+            return Ok(());
+        }
+        self.check(element)
+    }
+
+    fn check_special(
+        &self,
+        elements: &[ActualOperand<'_>],
+        register: SpecialReg,
+        element: &ActualOperand<'_>,
+    ) -> Result<(), OperandViolation> {
+        let ty = register.scalar_type();
+        if self.has(Marks::NO_HANDLE_OR_PRED) {
+            return Err(OperandViolation::Kind);
+        }
+        if self.operand.role == Role::Sreg {
+            let fits = self.expected.takes_register(ty, RegisterWidth::Exact);
+            return legal_if(fits, OperandViolation::Type);
+        }
+        // Elsewhere a special register is compatible with any type of its width, also as a result.
+        let mut all = registers(elements).peekable();
+        let fits = match all.peek() {
+            Some(_) => all.any(|r| r.bits() == ty.bits()),
+            None => self.expected.bits() == Some(ty.bits()),
+        };
+        if fits { Ok(()) } else { self.check(element) }
+    }
+
+    /// Whether the operand is a vector whose elements together have the width of the type.
+    pub(crate) fn is_split(&self, written: &ActualOperand<'_>) -> bool {
+        let Some(bits) = self.expected.bits() else {
+            return false;
+        };
+        let elements = match written.shape {
+            OperandShape::Vector(elements) => elements,
+            OperandShape::RegisterVector(ty, n) => return ty.bits() * u16::from(n) == bits,
+            _ => return false,
+        };
+        let each = bits / (elements.len().max(1) as u16);
+        let reads = self.operand.role == Role::Use;
+        let legal = |e: &ActualOperand<'_>| match e.shape {
+            _ if e.offset => false,
+            OperandShape::Register(ty) => {
+                Expected::Width(each).takes_register(ty, RegisterWidth::Exact)
+            }
+            OperandShape::Discard => self.has(Marks::DISCARD),
+            OperandShape::Special(r) => reads && r.scalar_type().bits() == each,
+            _ => match e.shape.constant_kind() {
+                Some(ConstantKind::Integer) => reads,
+                Some(_) => reads && registers(elements).next().is_some(),
+                None => false,
+            },
+        };
+        matches!(elements.len(), 1 | 2 | 4)
+            && each >= 8
+            && elements.iter().any(|e| e.shape != OperandShape::Discard)
+            && same_element_kind(elements).is_ok()
+            && elements.iter().all(legal)
+    }
+}
