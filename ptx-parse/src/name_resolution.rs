@@ -98,10 +98,9 @@ impl Parser<'_> {
         let full = self.intern(start, end);
         let plain = self.scopes.find(full).map(|b| b.depth);
         let ranges = &self.scopes.ranges;
-        let holder = ranges.outward(index).find(|&i| {
-            let range = ranges.get(i);
-            number < range.count && self.out.module.name_bytes(range.name) == prefix
-        });
+        let mut holders = ranges.with_member(index, number);
+        let named = |&i: &usize| self.out.module.name_bytes(ranges.get(i).name) == prefix;
+        let holder = holders.find(named);
         match holder {
             Some(i) if !plain.is_some_and(|depth| plain_wins(depth, ranges.get(i).depth)) => {
                 self.member(i, number)

@@ -29,12 +29,15 @@ pub(crate) struct Range {
     pub(crate) ambiguous: bool,
     /// The range with the same key in an outer scope, + 1.
     outer: u32,
-    /// The nearest of them with more members, + 1.
+    /// The nearest of them with more members, + 1; and a more distant one that such steps lead to, + 1.
     larger: u32,
+    jump: u32,
+    /// How many such steps lead outward, this range included.
+    steps: u32,
 }
 
 /// Numbers below this index a table; larger ones do so only where the table is half full.
-const DENSE: u32 = 1 << 16;
+const DENSE: u32 = 1 << 12;
 
 /// The ranges of the open scopes.
 #[derive(Default)]
@@ -104,13 +107,8 @@ impl Ranges {
         let ids = self.spare.pop().unwrap_or_default();
         let index = self.all.len() as u32 + 1;
         let outer = self.by_key.insert(key, index).unwrap_or(0);
-        let mut larger = outer;
-        while let Some(range) = self.all.get((larger as usize).wrapping_sub(1)) {
-            if range.count > count {
-                break;
-            }
-            larger = range.larger;
-        }
+        let larger = self.first_with(outer, count);
+        let (jump, steps) = self.jump_over(larger);
         self.all.push(Range {
             key,
             name,
@@ -122,6 +120,8 @@ impl Ranges {
             ambiguous,
             outer,
             larger,
+            jump,
+            steps,
         });
         self.long += u32::from(is_long(key));
         self.hints[slot(key)] = self.all.len().min(u16::MAX as usize) as u16;
@@ -185,11 +185,45 @@ impl Ranges {
         Some(index)
     }
 
-    /// Range `index` and, outward, those with its key that have ever more members.
-    pub(crate) fn outward(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        core::iter::successors(Some(index), |&i| {
+    /// The ranges with the key of range `index`, from it outward, that have a member with this number.
+    pub(crate) fn with_member(
+        &self,
+        index: usize,
+        number: u32,
+    ) -> impl Iterator<Item = usize> + '_ {
+        let first = self.first_with(index as u32 + 1, number);
+        let first = (first as usize).checked_sub(1);
+        core::iter::successors(first, |&i| {
             (self.all.get(i)?.larger as usize).checked_sub(1)
         })
+    }
+
+    /// The range at `at`, + 1, or 0.
+    fn numbered(&self, at: u32) -> Option<&Range> {
+        self.all.get((at as usize).wrapping_sub(1))
+    }
+
+    /// The first range from `at` on, by steps to larger ones, with more than `number` members; logarithmic.
+    fn first_with(&self, mut at: u32, number: u32) -> u32 {
+        while let Some(range) = self.numbered(at).filter(|r| r.count <= number) {
+            let jump = self.numbered(range.jump);
+            at = match jump.is_some_and(|r| r.count <= number) {
+                true => range.jump,
+                false => range.larger,
+            };
+        }
+        at
+    }
+
+    /// The jump of a range whose next larger one is at `larger`: twice as far as that of `larger`, where its jump and the
+    /// next one are of the same length. And the number of its steps.
+    fn jump_over(&self, larger: u32) -> (u32, u32) {
+        let of = |at: u32| self.numbered(at).map_or((0, 0), |r| (r.jump, r.steps));
+        let (first, steps) = of(larger);
+        let (second, after_first) = of(first);
+        let (_, after_second) = of(second);
+        let same = steps - after_first == after_first - after_second;
+        (if same { second } else { larger }, steps + 1)
     }
 
     #[inline(always)]
@@ -220,6 +254,9 @@ impl Ranges {
         number: u32,
         make: impl FnOnce(RangeKind) -> u32,
     ) -> (RangeKind, u32) {
+        if let Some(&id) = range.sparse.get(&number) {
+            return (range.kind, id);
+        }
         if number < DENSE || (number as usize) < range.ids.len() * 2 {
             if number as usize >= range.ids.len() {
                 let len = (number as usize + 1).max(range.ids.len() * 2);
@@ -230,8 +267,8 @@ impl Ranges {
             range.ids[number as usize] = id + 1;
             return (range.kind, id);
         }
-        let kind = range.kind;
-        let id = *range.sparse.entry(number).or_insert_with(|| make(kind));
-        (kind, id)
+        let id = make(range.kind);
+        range.sparse.insert(number, id);
+        (range.kind, id)
     }
 }

@@ -129,6 +129,40 @@ fn each_register_has_one_id() {
     assert_ne!(at(0), at(2));
 }
 
+/// A large number is kept apart until the table of small ones reaches it.
+#[test]
+fn registers_with_large_numbers_have_one_id() {
+    let small: String = (0..5000).map(|i| format!("mov.u32 %r{i}, 1;\n")).collect();
+    let parsed = kernel(&format!(
+        ".reg .b32 %r<20000>; mov.u32 %r9000, 1;\n{small}mov.u32 %r9000, 1; mov.u32 %r09001, 1;"
+    ));
+    assert_eq!(errors(&parsed), []);
+    let at = |i| body(&parsed).operands(InstId::new(i))[0];
+    assert_eq!(at(0), at(5001));
+    assert_ne!(at(0), at(5002));
+    assert_eq!(body(&parsed).registers().len(), 5002);
+}
+
+#[test]
+fn members_belong_to_the_innermost_range_that_has_them() {
+    let counts: Vec<u32> = (0..60).map(|i| (i * 37 + 11) % 101 + 1).collect();
+    let mut text: String = counts
+        .iter()
+        .map(|c| format!("{{ .reg .b32 %r<{c}>; "))
+        .collect();
+    let mut expected = Vec::new();
+    for number in 0..101 {
+        let Some(scope) = counts.iter().rposition(|c| *c > number) else {
+            continue;
+        };
+        text += &format!("mov.u32 %r{number}, 1; ");
+        expected.push(format!("reg %r<{}>@{} #{number}", counts[scope], scope + 1));
+    }
+    text += &"}".repeat(counts.len());
+    let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
+    check(&text, &[], &expected);
+}
+
 #[test]
 fn range_bounds() {
     check(".reg .b32 %r<1>; mov.u32 %r0, 1;", &[], &["reg %r<1>@0 #0"]);

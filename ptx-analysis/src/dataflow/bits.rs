@@ -1,11 +1,12 @@
-//! A set of small numbers, one bit each.
+//! A set of small numbers, one bit each. Unlike `fixedbitset`, operations report whether they changed the set, as the
+//! solver needs it, without a second pass.
 
 use super::JoinSemiLattice;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A subset of `0..universe`. Memory is the universe's; all operations on whole sets go word by word and
-/// want both sets to be of one universe.
+/// A subset of `0..universe`, in `universe / 8` bytes. Operations on two sets expect the same universe and work on 64 numbers
+/// at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BitSet {
     words: Vec<u64>,
@@ -22,13 +23,13 @@ impl BitSet {
         }
     }
 
-    /// How many numbers could be in.
+    /// The number of possible elements.
     #[must_use]
     pub fn universe(&self) -> u32 {
         self.universe
     }
 
-    /// Whether `item` is in.
+    /// Whether the set contains `item`.
     #[must_use]
     pub fn contains(&self, item: u32) -> bool {
         self.words
@@ -36,7 +37,7 @@ impl BitSet {
             .is_some_and(|word| word >> (item % 64) & 1 == 1)
     }
 
-    /// Puts `item` in; says whether that is news. A number outside the universe never gets in.
+    /// Adds `item` unless it is outside of the universe; returns whether the set changed.
     pub fn insert(&mut self, item: u32) -> bool {
         if item >= self.universe {
             return false;
@@ -44,7 +45,7 @@ impl BitSet {
         self.update(item, |word, bit| word | bit)
     }
 
-    /// Takes `item` out; says whether it was in.
+    /// Removes `item`; returns whether the set changed.
     pub fn remove(&mut self, item: u32) -> bool {
         self.update(item, |word, bit| word & !bit)
     }
@@ -57,17 +58,17 @@ impl BitSet {
         old != *word
     }
 
-    /// Adds what is in `other`; says whether anything changed.
+    /// Adds the elements of `other`; returns whether the set changed.
     pub fn union(&mut self, other: &Self) -> bool {
         self.combine(other, |a, b| a | b)
     }
 
-    /// Keeps what is in `other` too; says whether anything changed.
+    /// Removes what is not in `other`; returns whether the set changed.
     pub fn intersect(&mut self, other: &Self) -> bool {
         self.combine(other, |a, b| a & b)
     }
 
-    /// Takes out what is in `other`; says whether anything changed.
+    /// Removes the elements of `other`; returns whether the set changed.
     pub fn subtract(&mut self, other: &Self) -> bool {
         self.combine(other, |a, b| a & !b)
     }
@@ -81,12 +82,12 @@ impl BitSet {
         changed != 0
     }
 
-    /// Takes everything out.
+    /// Removes all elements.
     pub fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// How many are in.
+    /// The number of elements. Linear in the universe.
     #[must_use]
     pub fn count(&self) -> usize {
         self.words
@@ -95,13 +96,13 @@ impl BitSet {
             .sum()
     }
 
-    /// Whether none is in.
+    /// Whether the set has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
-    /// What is in, ascending.
+    /// The elements, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         (0u32..)
             .zip(&self.words)

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 /// A set that stores only the words of 64 bits that are not empty, ascending.
 ///
 /// A function of 100,000 registers and 50,000 blocks would need 625 MB of [`BitSet`](super::BitSet)s; few registers are
-/// live at a time. Memory is that of the numbers in; operations on whole sets are linear in both; those on one number
+/// live at a time. Memory is linear in the elements; operations on two sets are linear in both; those on one element
 /// look it up in logarithmic time and move the words after it when a word is added or removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseSet {
@@ -25,14 +25,14 @@ impl SparseSet {
         self.words.binary_search_by_key(&(item / 64), |&(at, _)| at)
     }
 
-    /// Whether `item` is in.
+    /// Whether the set contains `item`.
     #[must_use]
     pub fn contains(&self, item: u32) -> bool {
         self.find(item)
             .is_ok_and(|i| self.words[i].1 >> (item % 64) & 1 == 1)
     }
 
-    /// Puts `item` in; says whether that is news.
+    /// Adds `item`; returns whether the set changed.
     pub fn insert(&mut self, item: u32) -> bool {
         let bit = 1 << (item % 64);
         match self.find(item) {
@@ -48,7 +48,7 @@ impl SparseSet {
         }
     }
 
-    /// Takes `item` out; says whether it was in.
+    /// Removes `item`; returns whether the set changed.
     pub fn remove(&mut self, item: u32) -> bool {
         let bit = 1 << (item % 64);
         let Ok(i) = self.find(item) else { return false };
@@ -60,7 +60,7 @@ impl SparseSet {
         old & bit != 0
     }
 
-    /// Adds what is in `other`; says whether anything changed. Allocates only when words come in.
+    /// Adds the elements of `other`; returns whether the set changed. Allocates only if it grows.
     pub fn union(&mut self, other: &Self) -> bool {
         let (mut changed, mut missing, mut i) = (0, 0, 0);
         for &(at, word) in &other.words {
@@ -99,12 +99,12 @@ impl SparseSet {
         }
     }
 
-    /// Keeps what is in `other` too; says whether anything changed.
+    /// Removes what is not in `other`; returns whether the set changed.
     pub fn intersect(&mut self, other: &Self) -> bool {
         self.combine(other, |mine, theirs| mine & theirs)
     }
 
-    /// Takes out what is in `other`; says whether anything changed.
+    /// Removes the elements of `other`; returns whether the set changed.
     pub fn subtract(&mut self, other: &Self) -> bool {
         self.combine(other, |mine, theirs| mine & !theirs)
     }
@@ -123,12 +123,12 @@ impl SparseSet {
         changed != 0
     }
 
-    /// Takes everything out.
+    /// Removes all elements.
     pub fn clear(&mut self) {
         self.words.clear();
     }
 
-    /// How many are in.
+    /// The number of elements.
     #[must_use]
     pub fn count(&self) -> usize {
         self.words
@@ -137,13 +137,13 @@ impl SparseSet {
             .sum()
     }
 
-    /// Whether none is in.
+    /// Whether the set has no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// What is in, ascending.
+    /// The elements, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().flat_map(|&(at, word)| ones(at, word))
     }
