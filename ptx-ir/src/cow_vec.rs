@@ -99,7 +99,10 @@ impl<V: Clone> CowVec<V> {
         match &mut self.0 {
             Rows::Own { rows, first } if rows.capacity() - rows.len() >= values.len() => {
                 let index = rows.len() - *first as usize;
-                rows.extend_from_slice(values);
+                // Most lists have two to four values, for which a copy costs less than a call.
+                for value in values {
+                    rows.push(value.clone());
+                }
                 index
             }
             _ => self.append_slow(values),

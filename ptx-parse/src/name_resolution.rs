@@ -98,9 +98,8 @@ impl Parser<'_> {
         let full = self.intern(start, end);
         let plain = self.scopes.find(full).map(|b| b.depth);
         let ranges = &self.scopes.ranges;
-        let mut holders = ranges.with_member(index, number);
         let named = |&i: &usize| self.out.module.name_bytes(ranges.get(i).name) == prefix;
-        let holder = holders.find(named);
+        let holder = ranges.with_member(index, number).find(named);
         match holder {
             Some(i) if !plain.is_some_and(|depth| plain_wins(depth, ranges.get(i).depth)) => {
                 self.member(i, number)
