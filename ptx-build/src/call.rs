@@ -1,4 +1,4 @@
-//! Calls, with what goes through `.param` written around them. Manual 7.1, 9.7.12.4.
+//! Calls with the stores of their arguments and the loads of their results. Manual 7.1, 9.7.12.4.
 
 use alloc::format;
 use alloc::string::String;
@@ -20,9 +20,9 @@ use crate::operand::OperandExpr;
 pub enum Argument {
     /// One value, or the register that takes the result.
     Value(OperandExpr),
-    /// The parts of an array of bytes: where each stands, its type, and its value or register.
+    /// The parts of an array of bytes: the offset of each in bytes, its type, and its value or register.
     Parts(Vec<(u64, ScalarType, OperandExpr)>),
-    /// What goes into the array without a size at the end of the parameters: types and values, laid out one behind the other,
+    /// The values of the unsized array at the end of the parameters, with their types: laid out one after the other,
     /// each aligned to its size.
     Variadic(Vec<(ScalarType, OperandExpr)>),
 }
@@ -61,13 +61,18 @@ fn count(
 /// A parameter on the side of the caller.
 struct Passed {
     operand: OperandExpr,
-    /// Where each part stands.
+    /// The offset of each part.
     parts: Vec<(Variable, u64, ScalarType, OperandExpr)>,
 }
 
 impl FunctionBuilder<'_> {
     /// Calls a function: declares its parameters, stores the arguments, calls, loads the results. Under a guard, a jump goes
     /// over all of it.
+    ///
+    /// # Errors
+    ///
+    /// The number of arguments or results is wrong, a value does not fit its parameter, or the call is illegal. Nothing
+    /// is added then.
     pub fn call_function(
         &mut self,
         function: Func,
@@ -84,7 +89,11 @@ impl FunctionBuilder<'_> {
     }
 
     /// Calls what a register points to. The table is one of [`call_targets`](Self::call_targets) or
-    /// [`call_prototype`](Self::call_prototype); the declarations say once more what goes in and out.
+    /// [`call_prototype`](Self::call_prototype); the declarations repeat its parameters and results.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_function`](Self::call_function).
     #[allow(clippy::too_many_arguments, reason = "a call has that many parts")]
     pub fn call_indirect(
         &mut self,
@@ -100,7 +109,7 @@ impl FunctionBuilder<'_> {
             ..FunctionHeader::default()
         };
         let callee = (target.into(), "the function that is called");
-        // The assembler takes no guard on the loads of results: what has one is jumped over.
+        // ptxas refuses a guard on the loads of results: a branch skips a guarded call.
         self.all_or_none(|f| f.protocol(callee, Some(table), &interface, results, arguments))
     }
 
@@ -166,7 +175,7 @@ impl FunctionBuilder<'_> {
         Ok(())
     }
 
-    /// Declares what stands for a parameter, and lists what is stored to it or loaded from it.
+    /// Declares the variable that passes a parameter, and lists what is stored to it or loaded from it.
     fn pass(
         &mut self,
         stem: &str,

@@ -57,7 +57,7 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
     };
     for d in &mut found {
         d.span = shift(d.span);
-        // What stands around the text nobody wrote.
+        // The caller did not write the text around it.
         let inside = |span: Span| start <= span.start as usize && span.end as usize <= end;
         d.labels.retain(|label| inside(label.span));
         for label in &mut d.labels {
@@ -70,7 +70,7 @@ pub(crate) fn errors(text: &str, start: usize, end: usize) -> Result<Module, Vec
 /// A module that holds a statement of `body` and what it mentions, and where the statement begins.
 pub(crate) fn minimal_context(body: &Body, tables: &Tables, statement: &str) -> (String, usize) {
     let mut mentions = body.mentions.clone();
-    // What stands in tables of functions.
+    // The functions in tables.
     let mentioned = |m: &Dependency| match m {
         Dependency::Label(l) => body.labels.get(*l as usize)?.table.as_ref(),
         _ => None,

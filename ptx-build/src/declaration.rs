@@ -14,7 +14,7 @@ use crate::lexical::{self, ends_with_digit};
 use crate::number::Number;
 use crate::refusal::no_variables;
 
-/// A name of a declaration with what stands behind it.
+/// A name of a declaration with what follows it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Name {
     pub(crate) text: String,
@@ -82,7 +82,7 @@ pub(crate) const MOST_MEMBERS: u64 = 1 << 16;
 ///     .align(16)
 ///     .array([4])
 ///     .init(Init::List((0..4).map(Init::Int).collect()));
-/// // `.global .b32 a, b[2];`: what is said of an array, a range or an initial value is said of the last name.
+/// // `.global .b32 a, b[2];`: dimensions, a range or an initial value belong to the last name.
 /// let two = Declaration::new(StateSpace::Global, ScalarType::B32, "a").and("b").array([2]);
 /// # let _ = (table, two);
 /// ```
@@ -140,7 +140,7 @@ impl Declaration {
         self.more.last_mut().unwrap_or(&mut self.first)
     }
 
-    /// Aligned to so many bytes.
+    /// Sets the alignment in bytes.
     #[must_use]
     pub fn align(mut self, bytes: impl Into<Number>) -> Self {
         self.align = Some(bytes.into());
@@ -190,7 +190,7 @@ impl Declaration {
         self
     }
 
-    /// So many variables, or registers, `name0`, `name1`, …
+    /// Declares a range of this many variables or registers: `name0`, `name1`, …
     #[must_use]
     pub fn range(mut self, count: impl Into<Number>) -> Self {
         self.last().count = Some(count.into());
@@ -220,7 +220,7 @@ impl Declaration {
         self
     }
 
-    /// An alignment behind the type of a parameter of a kernel, which some compilers write and which means nothing.
+    /// An alignment after the type of a kernel parameter, which some compilers write and ptxas ignores.
     #[must_use]
     pub fn trailing_align(mut self, bytes: impl Into<Number>) -> Self {
         self.late_align = Some(bytes.into());
@@ -255,7 +255,7 @@ impl Declaration {
         }
     }
 
-    /// Whether a name stands for itself, not for a member of a range.
+    /// Whether a name is declared as it is, not as a member of a range.
     pub(crate) fn is_plain(&self, name: &str) -> bool {
         self.names().any(|n| n.count.is_none() && n.text == name)
     }
@@ -304,7 +304,7 @@ impl Declaration {
         Ok(out)
     }
 
-    /// What stands in a list of parameters.
+    /// The text in a parameter list.
     pub(crate) fn parameter(&self) -> Result<String, BuildError> {
         if self.first.text != "_" {
             lexical::name(&self.first.text)?;

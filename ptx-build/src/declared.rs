@@ -14,7 +14,7 @@ pub(crate) struct RegisterInfo {
     pub(crate) id: Option<RegId>,
     pub(crate) decl: RegDeclId,
     pub(crate) number: u32,
-    /// Where its name stands.
+    /// Where its name is.
     pub(crate) start: u32,
     pub(crate) end: u32,
     pub(crate) ty: ScalarType,
@@ -41,7 +41,7 @@ pub(crate) struct Local {
     pub(crate) is_parameter: bool,
 }
 
-/// What stands behind a label that is a table.
+/// The table that follows a label.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) text: String,

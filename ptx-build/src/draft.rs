@@ -313,7 +313,7 @@ impl Draft {
         module
     }
 
-    /// What is wrong with the module as a whole. Statements were checked one by one, unless the header changed since.
+    /// The errors of the module as a whole. Statements were checked one by one, unless the header changed since.
     pub(crate) fn errors(module: &Module, is_header_late: bool) -> Vec<Diagnostic> {
         let mut found = match is_header_late {
             true => ptx_verify::verify(module, &ptx_verify::Options::default()),

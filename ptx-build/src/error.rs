@@ -1,4 +1,4 @@
-//! What is wrong with a call of the builder.
+//! Errors of the builder.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -7,7 +7,7 @@ use core::fmt;
 
 use ptx_ir::{Code, Diagnostic};
 
-/// The sort of an [`BuildError`].
+/// The kind of a [`BuildError`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum BuildErrorKind {
@@ -19,7 +19,7 @@ pub enum BuildErrorKind {
     Unplaced,
     /// A name or a label that is there already.
     Duplicate,
-    /// Text that is no name, number, string or mnemonic of PTX.
+    /// Text that is not a valid name, number, string or mnemonic.
     Spelling,
     /// A statement that was begun and not ended.
     Unfinished,
@@ -112,7 +112,7 @@ impl BuildError {
         self
     }
 
-    /// What sort of mistake it is.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> BuildErrorKind {
         self.0.kind

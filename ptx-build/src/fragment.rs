@@ -22,7 +22,7 @@ pub struct AsmReport {
     pub reads: Vec<String>,
     /// The operands and registers that are written, or may be.
     pub writes: Vec<String>,
-    /// The accesses to memory, in order. Bases that are operands stand in `reads`.
+    /// The accesses to memory, in order. Bases that are operands are in `reads`.
     pub memory: Vec<MemoryAccess>,
     /// Whether threads wait for each other in it.
     pub barrier: bool,
@@ -34,7 +34,7 @@ pub struct AsmReport {
     pub control: bool,
     /// How many instructions it has.
     pub instructions: usize,
-    /// Whether the text can stand twice in one function, as compilers may put it there: it declares no name and no label
+    /// Whether the text may be inserted twice in one function, as compilers may do: it declares no name and no label
     /// outside of braces that would then be there twice. What [`FunctionBuilder::asm`] adds always can.
     pub repeatable: bool,
 }
@@ -94,7 +94,7 @@ impl Fragment<'_> {
         BuildError::illegal(self.template.to_string(), found)
     }
 
-    /// A message with operands in place of what stands for them.
+    /// A message with operands instead of their substitutes.
     pub(crate) fn renamed(&self, message: &str) -> String {
         let mut out = message.to_string();
         for (i, operand) in self.operands.iter().enumerate() {
@@ -220,7 +220,7 @@ fn unbalanced() -> BuildError {
 }
 
 impl FunctionBuilder<'_> {
-    /// Adds statements as text. `{name}` stands for an operand; what is declared in the text stays in a scope of its own. A
+    /// Adds statements as text. `{name}` denotes an operand; declarations of the text are visible only in the text. A
     /// guard before it goes over all of it.
     ///
     /// ```
@@ -236,6 +236,11 @@ impl FunctionBuilder<'_> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// The text is illegal here, its braces do not match, or it declares a name that an operand has. Spans of
+    /// diagnostics are in the text as it was given.
     pub fn asm(
         &mut self,
         text: &str,
@@ -259,6 +264,10 @@ impl FunctionBuilder<'_> {
     /// # Ok(())
     /// # }
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`asm`](Self::asm).
     pub fn inline_asm(
         &mut self,
         style: AsmStyle,
@@ -367,7 +376,7 @@ impl FunctionBuilder<'_> {
         })
     }
 
-    /// Whether a text that is legal can stand behind itself.
+    /// Whether a legal text may follow itself.
     pub(crate) fn is_repeatable(&self, first: &Filled, again: &Filled) -> bool {
         let both = format!("{}\n{}", first.text, again.text);
         let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);

@@ -1,4 +1,4 @@
-//! Whose a handle is: what is said of one that is used where it does not belong.
+//! Owners of handles, and the error of a handle that is used in another function or module.
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -120,7 +120,7 @@ impl HandleOwners {
     }
 }
 
-/// Every function and every module has a number of its own, so that handles of others are told apart.
+/// Every function and every module has a separate number, which its handles hold.
 pub(crate) fn next_owner() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)

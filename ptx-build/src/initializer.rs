@@ -27,15 +27,15 @@ pub enum Init {
     Constant(String),
     /// A string with its end.
     Text(String),
-    /// The address of a variable, so many bytes behind it.
+    /// The address of a variable plus an offset in bytes.
     Address(Variable, i64),
-    /// The generic address of a variable, so many bytes behind it: `generic(a)+4`.
+    /// The generic address of a variable plus an offset in bytes: `generic(a)+4`.
     Generic(Variable, i64),
     /// A function.
     Function(Func),
     /// The place of a label of the function.
     Label(CodeLabel),
-    /// So many bytes behind another value, as the number is spelled: `a+0x10`.
+    /// Another value plus an offset in bytes, which keeps its spelling: `a+0x10`.
     Plus(Box<Init>, Number),
     /// One byte of an address, shifted down: `0xFF00(a)`. Manual 5.4.4.
     Masked(Number, Box<Init>),

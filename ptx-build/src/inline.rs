@@ -104,6 +104,10 @@ impl AsmOperand {
     /// | a number | that of an output |
     ///
     /// `n` and `C` have a value: [`constant`](Self::constant) and [`text`](Self::text) say it.
+    ///
+    /// # Errors
+    ///
+    /// The constraint is not in the table.
     pub fn from_constraint(constraint: &str) -> Result<Self, BuildError> {
         let letters = constraint.trim_start_matches(['=', '+', '&']);
         let (is_output, is_both) = (constraint.contains('='), constraint.contains('+'));
@@ -120,8 +124,8 @@ impl AsmOperand {
                     Ok(output) => Ok(Self::same_as(output)),
                     Err(_) => Err(BuildError::new(
                         BuildErrorKind::Spelling,
-                        format!("`{constraint}` is no constraint of a register"),
-                        "one of `b h c r l q f d`, behind `=` or `+` for outputs, or the number of an output; `constant` and `text` for `n` and `C`",
+                        format!("invalid register constraint `{constraint}`"),
+                        "use one of `b h c r l q f d`, after `=` or `+` for outputs, or the number of an output; `constant` and `text` for `n` and `C`",
                     )),
                 };
             }
@@ -134,7 +138,7 @@ impl AsmOperand {
     }
 }
 
-/// Checks statements as text alone: `{name}` stands for a register of the type that is given with the name.
+/// Checks statements as text alone: `{name}` denotes a register of the type that is given with the name.
 /// [`check_inline_asm`] takes the texts of CUDA C++ and LLVM.
 ///
 /// ```
@@ -143,6 +147,10 @@ impl AsmOperand {
 /// assert_eq!(check("sin.approx.f32 {d}, {a};").unwrap().writes, ["d"]);
 /// assert!(check("sin.approx.f64 {d}, {a};").is_err());
 /// ```
+///
+/// # Errors
+///
+/// As [`check_inline_asm`].
 pub fn check_asm(
     version: PtxVersion,
     target: Target,
@@ -155,7 +163,7 @@ pub fn check_asm(
 }
 
 /// Checks the text of an `asm` statement of CUDA C++ or LLVM IR for a target, with its operands as its constraints say them. The
-/// report names them as the text does (`%0`, `$0`; by their names in braces), and so do errors, whose spans stand in the text
+/// report names them as the text does (`%0`, `$0`; by their names in braces), and so do errors, whose spans are in the text
 /// as it was given. An input that is written is an error: the compiler takes it for unchanged.
 ///
 /// ```
@@ -172,6 +180,10 @@ pub fn check_asm(
 /// assert_eq!(wrong.diagnostics()[0].span.of(text.as_bytes()), b"%0");
 /// # Ok::<(), ptx_build::BuildError>(())
 /// ```
+///
+/// # Errors
+///
+/// The text is illegal, mentions an unknown operand, or writes an input.
 pub fn check_inline_asm(
     version: PtxVersion,
     target: Target,
@@ -180,7 +192,7 @@ pub fn check_inline_asm(
     operands: &[AsmOperand],
 ) -> Result<AsmReport, BuildError> {
     let mut module = ModuleBuilder::new(version, target);
-    // In a function and not a kernel, as inline assembly may stand in both.
+    // In a function and not a kernel, as inline assembly is allowed in both.
     let mut function = module.func("$asm")?;
     let checked = check(&mut function, style, text, operands);
     function.finish()?;
@@ -259,7 +271,7 @@ fn check(
     Ok(report)
 }
 
-/// What stands for an input that is in the register of an output.
+/// The substitute of an input that is in the register of an output.
 fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, BuildError> {
     match operands.get(output).map(|o| &o.role) {
         Some(Role::Register {
@@ -267,7 +279,7 @@ fn same(operands: &[AsmOperand], output: usize, stem: &str) -> Result<String, Bu
         }) => Ok(format!("{stem}{output}_")),
         _ => Err(BuildError::new(
             BuildErrorKind::Argument,
-            format!("an operand is to be in the register of operand {output}, which is no output"),
+            format!("an operand is tied to operand {output}, which is not an output"),
             "outputs come first and count from 0",
         )),
     }

@@ -1,4 +1,4 @@
-//! What is said of a function before its body.
+//! Headers of functions.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,7 +13,7 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
 use crate::number::Number;
 
-/// What is said of a function or kernel before its body: linkage, attributes, results, parameters, directives.
+/// The header of a function or kernel: linkage, attributes, results, parameters, directives.
 ///
 /// ```
 /// # use ptx_build::{Declaration, FunctionHeader, ModuleBuilder};
@@ -114,7 +114,7 @@ impl FunctionHeader {
         }
     }
 
-    /// Everything before the body; parameters on lines of their own.
+    /// The text before the body; each parameter on a separate line.
     pub(crate) fn header(&self, kind: FunctionKind, name: &str) -> Result<String, BuildError> {
         let mut out = String::new();
         if let Some(linkage) = self.linkage {
@@ -196,8 +196,8 @@ fn directive_text(directive: Directive, numbers: &[Number]) -> Result<String, Bu
     let counts = directive.integers();
     let counts = counts.filter(|_| places.any(|p| directive.is_allowed_in(p)));
     let Some((least, most)) = counts else {
-        let help = "before a body stand directives with numbers, such as `.maxntid`; a pragma has a method of its own";
-        let message = format!("`{directive}` is no such directive");
+        let help = "a header takes directives with numbers, such as `.maxntid`; a pragma has a separate method";
+        let message = format!("`{directive}` is not allowed in a header");
         return Err(BuildError::new(BuildErrorKind::Argument, message, help)
             .code_is(Code::MisplacedDirective));
     };

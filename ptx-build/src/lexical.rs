@@ -13,7 +13,7 @@ use crate::error::{BuildError, BuildErrorKind};
 /// Whether `text` is one constant expression.
 pub(crate) fn is_constant(text: &str) -> bool {
     let read = read_expression(text.as_bytes(), 0, Limits::default().nesting);
-    // Blanks may stand between its tokens, comments and lines may not.
+    // Spaces between tokens are allowed, comments and newlines are not.
     let plain = |b: u8| (b' '..0x7F).contains(&b);
     let comment = text.contains("/*") || text.contains("//");
     read.value.is_ok() && read.end == text.len() && text.bytes().all(plain) && !comment
@@ -23,13 +23,13 @@ pub(crate) fn is_constant(text: &str) -> bool {
 pub(crate) fn no_constant(text: &str) -> BuildError {
     BuildError::new(
         BuildErrorKind::Spelling,
-        format!("`{text}` is no constant"),
+        format!("invalid constant `{text}`"),
         "a constant is a number such as `0x10`, `1.5` or `0f3F800000`, or an expression of numbers: `4*8`",
     )
     .code_is(Code::MalformedNumber)
 }
 
-/// Refuses what is no name.
+/// Refuses an invalid name.
 pub(crate) fn name(text: &str) -> Result<(), BuildError> {
     let bytes = text.as_bytes();
     if text == "WARP_SZ" {
@@ -42,10 +42,10 @@ pub(crate) fn name(text: &str) -> Result<(), BuildError> {
     if scan::starts_ident(bytes, 0) && scan::ident_end(bytes, 0) == bytes.len() && text != "_" {
         return Ok(());
     }
-    let help = "a name is a letter, or one of `_ $ %` and something behind it; then come letters, digits, `_` and `$`";
+    let help = "a name begins with a letter, or with `_`, `$` or `%` and another character; letters, digits, `_` and `$` follow";
     Err(BuildError::new(
         BuildErrorKind::Spelling,
-        format!("`{text}` is no name"),
+        format!("invalid name `{text}`"),
         help,
     ))
 }
@@ -55,7 +55,7 @@ pub(crate) fn ends_with_digit(range: &str) -> bool {
     range.ends_with(|c: char| c.is_ascii_digit())
 }
 
-/// Attributes, each a word with its dot, some with numbers behind it.
+/// Attributes, each with its dot, some with numbers in parentheses.
 pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
     for text in all {
         let bytes = text.as_bytes();
@@ -67,7 +67,7 @@ pub(crate) fn attributes(all: &[String]) -> Result<String, BuildError> {
             None => rest.is_empty(),
         };
         if !bytes.starts_with(b".") || word < 2 || !fits {
-            let message = format!("`{text}` is no attribute");
+            let message = format!("invalid attribute `{text}`");
             let help = "an attribute is `.managed` or `.unified(1, 2)`";
             return Err(
                 BuildError::new(BuildErrorKind::Spelling, message, help).code_is(Code::Attribute)
@@ -101,7 +101,7 @@ pub(crate) fn module_name(text: &str) -> Result<(), BuildError> {
     )
 }
 
-/// Refuses what is no mnemonic: words with dots before all but the first.
+/// Refuses an invalid mnemonic: an opcode, then modifiers with their dots.
 pub(crate) fn mnemonic(text: &str) -> Result<(), BuildError> {
     let bytes = text.as_bytes();
     let mut end = match scan::starts_ident(bytes, 0) {
@@ -120,7 +120,7 @@ pub(crate) fn mnemonic(text: &str) -> Result<(), BuildError> {
     }
     Err(BuildError::new(
         BuildErrorKind::Spelling,
-        format!("`{text}` is no mnemonic"),
-        "a mnemonic is an opcode and its modifiers, each behind a dot, without blanks: `add.s32`",
+        format!("invalid mnemonic `{text}`"),
+        "a mnemonic is an opcode and its modifiers, each after a dot, without white space: `add.s32`",
     ))
 }

@@ -1,4 +1,5 @@
-//! Makes modules of NVIDIA PTX from Rust: what is made is legal for its target, or refused with the words of `ptx-verify`.
+//! Builds NVIDIA PTX modules from Rust. Each statement is legal for the target of the module, or refused with the diagnostics
+//! of `ptx-verify`.
 //!
 //! ```
 //! use ptx_build::{ModuleBuilder, at};
@@ -27,7 +28,7 @@
 //! # Statements
 //!
 //! Every opcode is a method of [`FunctionBuilder`], every modifier one of [`InstBuilder`]. Names follow from the words: `::` and
-//! inner dots become `_`, capitals become small, a leading digit gets a `d`, a keyword of Rust a `_` behind it: `.shared::cta` is
+//! inner dots become `_`, capitals become small, a leading digit gets a `d`, a keyword of Rust a trailing `_`: `.shared::cta` is
 //! `shared_cta`, `.1d` is `d1d`, `match` is `match_`, `.NaN` (beside `.nan`) is
 //! `nan_`. The type ends the statement with its operands; where more
 //! modifiers follow a type, `of_` before it goes on. [`InstBuilder::emit`] ends a statement without a type, or with a number of
@@ -35,10 +36,10 @@
 //!
 //! # How it works
 //!
-//! The builder writes text, in the canonical style but for long lists and fragments. What a statement is, its mnemonic and the sorts of its operands, is a short
-//! key: the first statement of a key is read and verified with no more around it than what it mentions, those that follow are
-//! known. What is refused leaves no trace. [`ModuleBuilder::finish`] reads and verifies the whole once more: what
-//! comes out is a [`Module`](ptx_ir::Module) with a source like any other, to be printed, analysed or edited.
+//! Each statement becomes IR records and text at once. Whether an instruction is legal is a question to the instruction table of
+//! `ptx-isa`, asked once for each mnemonic and shape of operands ([`ptx_ir::query`]); `ptx-verify` applies the other rules to
+//! the records. A refused statement changes nothing. [`ModuleBuilder::finish`] assembles the records: the result is a
+//! [`Module`](ptx_ir::Module) with a source, as if its text had been parsed, to be printed, analysed or edited.
 #![no_std]
 #![forbid(unsafe_code)]
 

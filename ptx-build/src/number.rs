@@ -9,7 +9,7 @@ use crate::error::BuildError;
 use crate::lexical::no_constant;
 
 /// A number of a declaration or directive: an integer, or a constant expression in its own spelling, such as `"0x10"` or `"4*8"`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Number {
     text: String,
     value: Option<u64>,
@@ -17,6 +17,10 @@ pub struct Number {
 
 impl Number {
     /// Its spelling, if it is a number.
+    ///
+    /// # Errors
+    ///
+    /// The text is not a constant.
     pub fn text(&self) -> Result<&str, BuildError> {
         match crate::lexical::is_constant(&self.text) {
             true => Ok(&self.text),
@@ -28,7 +32,7 @@ impl Number {
     pub(crate) fn as_u32(&self) -> Result<u32, BuildError> {
         let value = self.value.and_then(|v| u32::try_from(v).ok());
         value.ok_or_else(|| {
-            let message = alloc::format!("`{}` is no integer of 32 bits", self.text);
+            let message = alloc::format!("`{}` is not a 32-bit integer", self.text);
             BuildError::new(
                 crate::BuildErrorKind::Spelling,
                 message,

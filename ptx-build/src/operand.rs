@@ -1,4 +1,4 @@
-//! Operands: what may stand behind a mnemonic, and handles of what a builder declared.
+//! Operands of instructions.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -38,7 +38,7 @@ mod sealed {
 }
 
 /// `_`: a result that is dropped.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Discard;
 
 /// A base with an offset: `[a+16]`.
@@ -229,7 +229,7 @@ pub fn pair(p: impl Into<OperandExpr>, q: impl Into<OperandExpr>) -> OperandExpr
     OperandExpr::Pair(Box::new(p.into()), Box::new(q.into()))
 }
 
-/// `%tid.x`, `v.y`, `a.h10`; the selector is written without its dot. What is none drops out and leaves the whole.
+/// `%tid.x`, `v.y`, `a.h10`; the selector is written without its dot. An unknown selector is refused when the operand is used.
 pub fn lane(of: impl Into<OperandExpr>, selector: &str) -> OperandExpr {
     match Selector::from_text(selector.as_bytes()) {
         Some(selector) => OperandExpr::Lane(Box::new(of.into()), selector),

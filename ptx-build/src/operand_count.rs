@@ -8,7 +8,7 @@ pub enum Count<const N: usize> {}
 #[derive(Debug)]
 pub enum AnyCount {}
 
-/// A set of operand counts: bit `n` stands for `n` operands.
+/// A set of operand counts: bit `n` means `n` operands.
 #[derive(Debug)]
 pub enum Counts<const SET: u32> {}
 

@@ -15,12 +15,12 @@ pub(crate) fn taken(name: &str) -> BuildError {
     )
 }
 
-/// A function whose text comes behind what mentions it.
+/// A function that is defined after what mentions it.
 #[cold]
 pub(crate) fn later(function: &str) -> BuildError {
     BuildError::new(
         BuildErrorKind::Unplaced,
-        format!("`{function}` is begun and not finished, and stands behind what mentions it"),
+        format!("`{function}` is mentioned before it is finished"),
         "declare it before with `declare_func`, and begin it with `define`",
     )
     .code_is(Code::LateDeclaration)
@@ -41,12 +41,12 @@ pub(crate) fn no_variables(range: &str) -> BuildError {
     BuildError::new(
         BuildErrorKind::Argument,
         format!("`{range}` is a range without members that can be named"),
-        "a range has one member at least, and its name ends with no digit: of `x1<4>` nothing can be named, as `x10` is 10 behind `x`",
+        "a range has at least one member, and its name does not end with a digit: `x1<4>` has no members that can be named, as `x10` is member 10 of `x`",
     )
     .code_is(Code::BadCount)
 }
 
-/// What stands outside of its scope, or behind another one of its name.
+/// A name that is out of scope, or hidden by another declaration.
 #[cold]
 pub(crate) fn hidden(noun: &str, name: &str) -> BuildError {
     BuildError::new(

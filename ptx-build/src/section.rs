@@ -30,7 +30,7 @@ pub enum DatumValue {
     Number(Number),
     /// A label, of any section or function, or a section (with its dot); names are not looked up.
     Name(String),
-    /// So many bytes behind a label or section: `.debug_str+8`.
+    /// A label or section plus an offset in bytes: `.debug_str+8`.
     Plus(String, Number),
     /// The distance of two labels.
     Difference(String, String),

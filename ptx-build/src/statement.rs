@@ -10,7 +10,7 @@ use crate::operand_count::{Accepts, Counts};
 /// An instruction whose opcode is known. Methods named after modifiers add them. The instruction is complete, and checked, when
 /// it gets its operands: from the method of a type, or from [`emit`](Self::emit) if the mnemonic does not end with a type.
 ///
-/// `COUNTS` is the set of operand counts that the forms of the opcode allow: bit `n` stands for `n` operands. Another number of
+/// `COUNTS` is the set of operand counts that the forms of the opcode allow: bit `n` means `n` operands. Another number of
 /// operands does not compile.
 ///
 /// A type that is followed by more modifiers has a method with the prefix `of_`: `k.cvt().rn().of_f16().f32((h, f))?` builds

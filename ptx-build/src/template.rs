@@ -10,21 +10,21 @@ use ptx_ir::{Code, Diagnostic, Span};
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum AsmStyle {
-    /// `{name}`; braces around what is no operand are vectors and scopes of PTX.
+    /// `{name}`; other braces are vectors and scopes of PTX.
     Braces,
-    /// `asm` of CUDA C++: `%0`, `%[name]`, `%%` for a `%`, `%=` for a number of its own in every place where the text stands.
+    /// `asm` of CUDA C++: `%0`, `%[name]`, `%%` for a `%`, `%=` for a number that is unique to each use of the text.
     Cuda,
-    /// `asm` of LLVM IR: `$0`, `${0}`, `${0:c}`, `$$` for a `$`, `${:uid}` for a number of its own.
+    /// `asm` of LLVM IR: `$0`, `${0}`, `${0:c}`, `$$` for a `$`, `${:uid}` for a number that is unique to each use of the text.
     Llvm,
 }
 
-/// What stands for an operand.
+/// The substitute of an operand.
 #[derive(Clone, Debug)]
 pub(crate) struct Substitute {
     /// Its name; empty for one without.
     pub(crate) name: String,
     pub(crate) text: String,
-    /// Whether the text stands for nothing else, wherever it is found.
+    /// Whether the text means nothing else wherever it is found.
     pub(crate) is_unique: bool,
 }
 
@@ -77,7 +77,7 @@ impl Filled {
         self.text.push_str(text);
     }
 
-    /// Where something of the text made stands in the template: an operand as a whole.
+    /// The span in the template of a span in the text made: an operand is one unit.
     pub(crate) fn back(&self, span: Span) -> Span {
         let start = self.place(span.start as usize, false);
         let end = match span.end > span.start {
@@ -87,7 +87,7 @@ impl Filled {
         Span::new(start as u32, end.max(start) as u32)
     }
 
-    /// Where a byte comes from, or what is behind it.
+    /// Where a byte comes from, or the place after it.
     fn place(&self, at: usize, behind: bool) -> usize {
         let next = self.pieces.partition_point(|p| p.made <= at);
         let Some(piece) = next.checked_sub(1).and_then(|i| self.pieces.get(i)) else {
@@ -180,10 +180,7 @@ fn by_number(
     let known = operands.get(index).map(|o| o.text.clone());
     known.ok_or_else(|| {
         let shown = mention.get(..len).unwrap_or_default();
-        let message = format!(
-            "`{shown}` stands for none of the {} operands",
-            operands.len()
-        );
+        let message = format!("`{shown}` is not one of the {} operands", operands.len());
         let help = "operands count from 0: outputs first, then inputs".to_string();
         (len, Code::UndefinedName, message, help)
     })
@@ -216,7 +213,7 @@ fn percent(mention: &str, operands: &[Substitute], unique: u32) -> Result<Mentio
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$');
     let len = rest.find(|c| !word(c)).unwrap_or(rest.len());
     let shown = mention.get(..len + 1).unwrap_or_default();
-    let message = format!("`{shown}` is no operand");
+    let message = format!("unknown operand `{shown}`");
     let help = format!("a `%` of PTX is written twice: `%{shown}`");
     Err((len + 1, Code::UndefinedName, message, help))
 }
@@ -232,8 +229,8 @@ fn dollar(mention: &str, operands: &[Substitute], unique: u32) -> Result<Mention
     }
     let wrong = |len: usize| {
         let shown = mention.get(..len).unwrap_or_default();
-        let message = format!("`{shown}` is no operand");
-        let help = "a `$` of PTX is written twice: `$$`; operands are `$0` and `${0}`, with `:c` behind the number where a constant stands bare, `:n` where it is negated".to_string();
+        let message = format!("unknown operand `{shown}`");
+        let help = "a `$` of PTX is written twice: `$$`; operands are `$0` and `${0}`, with `:c` after the number for a bare constant, `:n` for a negated one".to_string();
         (len, Code::UndefinedName, message, help)
     };
     let Some((inner, _)) = rest.strip_prefix('{').and_then(|r| r.split_once('}')) else {

@@ -1,4 +1,4 @@
-//! Declarations with all that may stand in them: their text, and that the assembler takes it.
+//! Declarations with all their parts: their text, and that ptxas accepts it.
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -46,7 +46,7 @@ fn attributes() -> Result<(), BuildError> {
     k.ld().global().s32((r, at(managed)))?;
     k.ret().emit(())?;
     k.finish()?;
-    // What is no attribute, or not of this.
+    // Invalid attributes, and one that does not fit.
     let odd = |m: &mut ModuleBuilder, text: &str| {
         let odd = Declaration::new(S::Global, T::B32, "odd").attribute(text);
         m.declare(odd).unwrap_err().kind()
@@ -100,7 +100,7 @@ fn aliases_and_pragmas() -> Result<(), BuildError> {
     k.call_function(other, &[], &[r.into()])?;
     k.ret().emit(())?;
     k.finish()?;
-    // A function with a body is nobody's other name, and the interfaces agree.
+    // A function with a body is not an alias, and the headers agree.
     assert_eq!(
         m.alias(real, other).unwrap_err().code().to_string(),
         "PTX0620"
@@ -150,7 +150,7 @@ fn parameters_that_are_registers() -> Result<(), BuildError> {
         "`a` is a register and takes one value"
     );
     k.ret().emit(())?;
-    // A kernel has no results, and its parameters are no registers.
+    // A kernel has no results and no register parameters.
     assert_eq!(
         k.add_register_result(T::B32, "r")
             .unwrap_err()
@@ -326,7 +326,7 @@ fn directives_before_a_body() -> Result<(), BuildError> {
         &m.text(),
         &[".entry k()\n.reqntid 32, 4\n.reqnctapercluster 2\n{\n"],
     );
-    // Another number of numbers, and what stands elsewhere.
+    // A wrong number of numbers, and a directive that belongs elsewhere.
     for (directive, numbers, code) in [
         (Directive::Maxntid, &[][..], "PTX0616"),
         (Directive::Maxntid, &[1, 2, 3, 4], "PTX0616"),

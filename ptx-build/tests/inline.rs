@@ -1,4 +1,4 @@
-//! Inline assembly as CUDA C++ and LLVM IR have it: checked alone, added to kernels, and assembled where `PTXAS` names an assembler.
+//! Inline assembly of CUDA C++ and LLVM IR: checked alone, added to kernels, and assembled where `PTXAS` is set.
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -31,7 +31,7 @@ fn check(
     check_inline_asm(version, target, style, text, &operands(constraints))
 }
 
-/// The text stands twice in a kernel, and the assembler takes it.
+/// Checks that ptxas accepts a kernel with the text twice.
 fn assemble((version, target): (PtxVersion, Target), style: AsmStyle, text: &str, all: &[&str]) {
     let mut m = ModuleBuilder::new(version, target);
     let mut k = m.kernel("k").unwrap();
@@ -212,7 +212,7 @@ fn texts_of_llvm() {
 }
 
 #[test]
-fn errors_stand_in_the_text() {
+fn errors_have_spans_in_the_text() {
     let wrong = |style, text: &str, constraints: &[&str]| {
         let error = check(SM80, style, text, constraints).unwrap_err();
         assert_eq!(error.text(), text);
@@ -240,13 +240,13 @@ fn errors_stand_in_the_text() {
         wrong(cuda, "mov.u32 %0, %laneid;", &["=r"]),
         "%laneid",
         "PTX0201",
-        "`%laneid` is no operand",
+        "unknown operand `%laneid`",
     );
     is(
         wrong(cuda, "add.s32 %0, %1, %2;", &["=r", "r"]),
         "%2",
         "PTX0201",
-        "none of the 2 operands",
+        "not one of the 2 operands",
     );
     is(
         wrong(cuda, "add.s32 %0, %1, 1;\nadd.s32 %1, %0, 1;", &["=r", "r"]),
@@ -276,7 +276,7 @@ fn errors_stand_in_the_text() {
         wrong(AsmStyle::Llvm, "bra $L;", &[]),
         "$",
         "PTX0201",
-        "no operand",
+        "unknown operand",
     );
     // A statement without its end.
     is(
@@ -295,7 +295,7 @@ fn errors_stand_in_the_text() {
 }
 
 #[test]
-fn names_that_would_stand_twice() {
+fn names_that_would_be_declared_twice() {
     let repeatable = |text: &str| {
         check(SM80, AsmStyle::Cuda, text, &["+r"])
             .unwrap()
@@ -325,7 +325,7 @@ fn operands_with_names_and_wrong_ones() {
         (report.reads, report.writes),
         (owned(&["%2"]), owned(&["%[x]"]))
     );
-    // What is no constraint, and an input tied to an input.
+    // Invalid constraints, and an input tied to an input.
     let error = AsmOperand::from_constraint("=x").unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::Spelling);
     let tied = [AsmOperand::input(T::B32), AsmOperand::same_as(0)];

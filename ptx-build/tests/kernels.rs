@@ -151,7 +151,7 @@ fn calls() -> Result<(), BuildError> {
     k.ret().emit(())?;
     k.finish()?;
     let text = check(m);
-    // A value of 64 bits stands behind one of 32 bits, aligned.
+    // A 64-bit value follows a 32-bit value, aligned.
     assert!(
         text.contains("[16];\n") && text.contains("+8], %rd1;\n"),
         "{text}"

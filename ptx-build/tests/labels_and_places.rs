@@ -11,7 +11,7 @@ fn ranges_of_labels_are_there() {
     let c0 = k.named_label("c0").unwrap();
     let other = k.named_label("other").unwrap();
     assert_eq!((k.local_label("c0"), k.local_label("c1")), (Some(c0), None));
-    // `c1` is missing; `other` is no first one; a range has one label at least.
+    // `c1` is missing; `other` is not the first label of a range; a range has at least one label.
     for wrong in [
         BranchTarget::Range(c0, 2),
         BranchTarget::Range(other, 1),

@@ -88,7 +88,7 @@ fn a_label_is_placed_where_it_is_reached() {
     // A statement that was refused needs no label.
     let unused = k.label();
     assert!(k.add().s32((unused, unused, 1)).is_err());
-    // A place to jump to is no table.
+    // A label that is branched to is not a table.
     let place = k.label();
     k.bra().emit(place).unwrap();
     assert_eq!(
@@ -133,7 +133,7 @@ fn names_of_the_module_that_a_function_hides() {
     );
     k.place(jump).unwrap();
     k.bra().emit(jump).unwrap();
-    // A special register behind a register of its name.
+    // A special register hidden by a register of the same name.
     k.mov().u32((r, lane(SpecialReg::Tid, "x"))).unwrap();
     k.named_reg(T::B32, "%tid").unwrap();
     assert_eq!(
@@ -143,7 +143,7 @@ fn names_of_the_module_that_a_function_hides() {
             .kind(),
         BuildErrorKind::Foreign
     );
-    // A parameter would be hidden behind nothing that was said before.
+    // A parameter does not hide what was mentioned before.
     assert_eq!(
         k.param(T::B32, "jump").unwrap_err().kind(),
         BuildErrorKind::Duplicate
@@ -176,7 +176,7 @@ fn fresh_names_make_way() {
     let fresh = k.reg(T::B32);
     assert_eq!(k.name_of(fresh), "%r_1");
     k.mov().b32((fresh, 1)).unwrap();
-    // `x10` is 10 behind `x`, and never 0 behind `x1`.
+    // `x10` is member 10 of `x`, never member 0 of `x1`.
     let digits = k
         .registers(&Declaration::new(S::Reg, T::B32, "x1").range(4))
         .unwrap();
@@ -267,14 +267,14 @@ fn interfaces_that_are_known() {
 }
 
 #[test]
-fn an_interface_is_said_once() {
+fn a_header_is_set_once() {
     let mut m = module();
     let mut f = m.func("f").unwrap();
     // Refused as a whole: neither name is taken.
     let twice = FunctionHeader::new().param(param("a")).param(param("a"));
     assert!(f.set_interface(twice).is_err());
     f.named_reg(T::B32, "taken").unwrap();
-    // The assembler would take the variable inside for it.
+    // ptxas would take the local variable for it.
     f.open();
     f.declare(param("inside")).unwrap();
     f.close().unwrap();

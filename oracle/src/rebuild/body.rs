@@ -13,7 +13,7 @@ use ptx_build::{
     BranchTarget, CodeLabel, Func, FunctionBuilder, OperandExpr, Reg, RegRange, Variable,
 };
 
-/// A function while it is made anew.
+/// A function that is being rebuilt.
 pub(super) struct Replayed<'a, 'r> {
     all: &'a mut Replay<'r>,
     body: &'r Body,

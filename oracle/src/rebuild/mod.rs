@@ -349,10 +349,10 @@ impl<'r> Replay<'r> {
 
     // --- functions ---
 
-    /// What is said of a function before its body.
+    /// The header of a function.
     fn header(&self, function: &Function) -> Result<FunctionHeader, RebuildError> {
         if function.raw_header {
-            return Err(unknown("what is said of a function"));
+            return Err(unknown("the header of a function"));
         }
         let mut interface = self.interface(&function.interface)?;
         if let Some(linkage) = function.linkage {

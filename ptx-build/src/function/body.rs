@@ -59,7 +59,7 @@ pub(crate) struct RangeInfo {
     pub(super) members: BTreeMap<u64, u32>,
 }
 
-/// The number of a member of a range with this name. One that ends with a digit has none: `x10` is 10 behind `x`.
+/// The number of a member of a range with this name. A name that ends with a digit has no members: `x10` is member 10 of `x`.
 fn number_behind<'n>(range: &str, member: &'n str) -> Option<&'n str> {
     let number = member.strip_prefix(range)?;
     let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
@@ -345,7 +345,7 @@ impl Body {
         }
     }
 
-    /// Whether a scope of its own is open.
+    /// Whether an inner scope is open.
     pub(crate) fn is_in_scope(&self) -> bool {
         self.depth() > 1
     }

@@ -18,7 +18,7 @@ use crate::number::Number;
 use crate::section;
 
 impl<'m> FunctionBuilder<'m> {
-    /// A comment on lines of its own, before the statement that follows.
+    /// Adds a comment on separate lines before the next statement.
     pub fn comment(&mut self, text: &str) {
         for line in text.lines() {
             self.body
@@ -26,7 +26,7 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// A comment at the end of the line of the statement made last; before the first one, on a line of its own.
+    /// Adds a comment at the end of the line of the last statement; before the first statement, on a separate line.
     pub fn trailing_comment(&mut self, text: &str) {
         self.body.abandon();
         let mut lines = text.lines().map(comment_line);
@@ -42,7 +42,7 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// `.loc file line column`: where the statements that follow come from. The file is one of
-    /// [`ModuleBuilder::file`](crate::ModuleBuilder::file), before or after; if it is none,
+    /// [`ModuleBuilder::file`](crate::ModuleBuilder::file), before or after; if there is no such file,
     /// [`ModuleBuilder::finish`](crate::ModuleBuilder::finish) says so.
     pub fn loc(&mut self, file: u32, line: u32, column: u32) {
         let place = [file, line, column];
@@ -60,6 +60,10 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// The same with numbers in their own spelling, `0x10` say.
+    ///
+    /// # Errors
+    ///
+    /// A number is not a 32-bit integer literal.
     pub fn loc_spelled(&mut self, place: [Number; 3]) -> Result<(), BuildError> {
         let mut numbers = [0; 3];
         let mut text = String::from(Directive::Loc.text());
@@ -112,8 +116,12 @@ impl<'m> FunctionBuilder<'m> {
         Ok(())
     }
 
-    /// [`ModuleBuilder::alias`](crate::ModuleBuilder::alias), written among the statements, where the assembler takes it
+    /// [`ModuleBuilder::alias`](crate::ModuleBuilder::alias), written among the statements, where ptxas accepts it
     /// as well.
+    ///
+    /// # Errors
+    ///
+    /// As [`ModuleBuilder::alias`](crate::ModuleBuilder::alias).
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
         let text = self.module.alias_text(alias, of)?;
         let tables = &self.module.tables;
@@ -125,11 +133,19 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// `.pragma "…";`
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be written between quotes, or the pragma is not allowed in a function.
     pub fn pragma(&mut self, text: &str) -> Result<(), BuildError> {
         self.pragmas(&[text])
     }
 
     /// `.pragma "…", "…";`
+    ///
+    /// # Errors
+    ///
+    /// As [`pragma`](Self::pragma).
     pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), BuildError> {
         let text = pragma(texts)?;
         let parsed = self.check(&text, &[])?;

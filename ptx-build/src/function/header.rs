@@ -48,7 +48,7 @@ impl<'m> FunctionBuilder<'m> {
         self
     }
 
-    /// Sets everything before the body at once, in place of what [`define`](crate::ModuleBuilder::define) took from the
+    /// Sets everything before the body at once, instead of what [`define`](crate::ModuleBuilder::define) took from the
     /// declaration. Parameters without a name have no handle.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl<'m> FunctionBuilder<'m> {
         self.check_header(interface, "").map(drop)
     }
 
-    /// What stands before the statements, if it is legal: the interface, and declarations inside.
+    /// The text before the statements, if it is legal: the header, and declarations inside.
     pub(super) fn check_header(
         &self,
         interface: &FunctionHeader,
@@ -127,7 +127,7 @@ impl<'m> FunctionBuilder<'m> {
         let mut text = format!("{header}\n{{\n{inside}}}\n");
         let tables = &self.module.tables;
         let known = tables.functions.get(self.func.index as usize);
-        // It has to agree with what was said of it before.
+        // It has to agree with its earlier declaration.
         let declared = known.map_or("", |f| &f.declared);
         let start = tables.header.len() + declared.len() + 1;
         let whole = format!("{}{declared}\n{text}", tables.header);

@@ -20,12 +20,12 @@ use crate::operand::{IntoOperands, OperandExpr};
 use crate::refusal::hidden;
 
 /// An entry of a table of labels.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Hash)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum BranchTarget {
     /// A label.
     Label(CodeLabel),
-    /// So many labels, `case0`, `case1`, …, written as `case<4>`; given is the first.
+    /// A number of labels `case0`, `case1`, …, written as `case<4>`: the first label and the number.
     Range(CodeLabel, u32),
 }
 
@@ -54,6 +54,10 @@ impl FunctionBuilder<'_> {
     }
 
     /// A label with a name, to be placed in the scope that is open.
+    ///
+    /// # Errors
+    ///
+    /// The name is invalid or taken.
     pub fn named_label(&mut self, name: &str) -> Result<CodeLabel, BuildError> {
         self.claim(name, Meaning::Label(self.body.labels.len() as u32))?;
         let home = self.body.scope();
@@ -92,6 +96,10 @@ impl FunctionBuilder<'_> {
     }
 
     /// Places a label: jumps to it come here.
+    ///
+    /// # Errors
+    ///
+    /// The label is placed already, belongs to another function, or was mentioned outside the scope that is open.
     pub fn place(&mut self, label: CodeLabel) -> Result<(), BuildError> {
         let known = self.body.labels.get(label.index as usize);
         let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
@@ -103,7 +111,7 @@ impl FunctionBuilder<'_> {
         }
         if info.place.is_some() {
             let message = format!("the label `{}` is placed already", info.name);
-            let help = "a label stands in one place: make another one with `label`";
+            let help = "a label is placed once: make another one with `label`";
             return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
         let here = self.body.scope();
@@ -162,6 +170,10 @@ impl FunctionBuilder<'_> {
     }
 
     /// A fresh label, placed here: the beginning of a block.
+    ///
+    /// # Errors
+    ///
+    /// As [`place`](Self::place).
     pub fn block(&mut self) -> Result<CodeLabel, BuildError> {
         let label = self.label();
         self.place(label)?;
@@ -169,6 +181,10 @@ impl FunctionBuilder<'_> {
     }
 
     /// `.branchtargets`: a table of labels, or of ranges of labels, for an indexed jump.
+    ///
+    /// # Errors
+    ///
+    /// A target is not a label of this function that can be branched to, or a range is incomplete.
     pub fn branch_targets<T: Into<BranchTarget> + Copy>(
         &mut self,
         targets: &[T],
@@ -178,7 +194,11 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// The same behind a label that is there already.
+    /// The same, at a label that exists already.
+    ///
+    /// # Errors
+    ///
+    /// As [`branch_targets`](Self::branch_targets) and [`place`](Self::place).
     pub fn place_branch_targets<T: Into<BranchTarget> + Copy>(
         &mut self,
         label: CodeLabel,
@@ -201,7 +221,7 @@ impl FunctionBuilder<'_> {
                         || labels.get(first) != Some(&zero.into())
                     {
                         let message = format!("`{stem}<{count}>` are not {count} labels here");
-                        let help = "give the first label, and so many behind it, each with the next number in its name";
+                        let help = "pass the first label of a range whose other labels have the next numbers in their names";
                         return Err(BuildError::new(BuildErrorKind::Argument, message, help));
                     }
                     names.push(format!("{stem}<{count}>"));
@@ -232,13 +252,21 @@ impl FunctionBuilder<'_> {
     }
 
     /// `.calltargets`: a table of functions for an indirect call.
+    ///
+    /// # Errors
+    ///
+    /// A target is not a function that is declared before, or is a kernel.
     pub fn call_targets(&mut self, functions: &[Func]) -> Result<CodeLabel, BuildError> {
         let label = self.label();
         self.place_call_targets(label, functions)?;
         Ok(label)
     }
 
-    /// The same behind a label that is there already.
+    /// The same, at a label that exists already.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_targets`](Self::call_targets) and [`place`](Self::place).
     pub fn place_call_targets(
         &mut self,
         label: CodeLabel,
@@ -261,6 +289,10 @@ impl FunctionBuilder<'_> {
     }
 
     /// `.callprototype`: what an indirect call calls.
+    ///
+    /// # Errors
+    ///
+    /// A parameter or result is illegal.
     pub fn call_prototype(
         &mut self,
         returns: &[Declaration],
@@ -277,7 +309,11 @@ impl FunctionBuilder<'_> {
         Ok(label)
     }
 
-    /// `.callprototype` with all that may be said in it, behind a label that is there already.
+    /// `.callprototype` with any header, at a label that exists already.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_prototype`](Self::call_prototype) and [`place`](Self::place).
     pub fn place_prototype(
         &mut self,
         label: CodeLabel,
@@ -366,6 +402,10 @@ impl FunctionBuilder<'_> {
     }
 
     /// Closes the scope that was opened last: `}`.
+    ///
+    /// # Errors
+    ///
+    /// No inner scope is open.
     pub fn close(&mut self) -> Result<(), BuildError> {
         if self.body.scopes.len() < 2 {
             let message = format!("no scope of `{}` is open", self.body.name);

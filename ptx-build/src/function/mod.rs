@@ -51,7 +51,7 @@ pub(crate) fn no_results(kernel: &str, result: &str) -> BuildError {
 
 /// Makes a kernel or a function: interface, registers, labels, scopes, statements.
 ///
-/// Every opcode has a method that begins a [`InstBuilder`]. A statement that is refused leaves nothing behind.
+/// Every opcode has a method that begins a [`InstBuilder`]. A refused statement changes nothing.
 #[derive(Debug)]
 pub struct FunctionBuilder<'m> {
     pub(crate) module: &'m mut ModuleBuilder,

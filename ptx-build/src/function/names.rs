@@ -13,7 +13,7 @@ use crate::lexical;
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn duplicate(&self, name: &str) -> BuildError {
         let message = format!("`{}` has a `{name}` already", self.body.name);
-        let help = "give it another name, or declare it in a scope of its own (`open`, `close`)";
+        let help = "use another name, or declare it in a separate scope (`open`, `close`)";
         BuildError::new(BuildErrorKind::Duplicate, message, help)
     }
 
@@ -40,7 +40,7 @@ impl<'m> FunctionBuilder<'m> {
     /// Refuses a name that a parameter cannot have.
     pub(super) fn can_claim_parameter(&self, name: &str) -> Result<(), BuildError> {
         let is_special = SpecialReg::from_text(name.as_bytes()).is_some();
-        // The assembler takes a variable inside for the parameter of its name.
+        // ptxas takes a local variable for the parameter of the same name.
         let mut locals = self.body.locals.iter();
         let taken =
             is_special || self.module.tables.names.contains(name) || locals.any(|l| l.name == name);
@@ -61,7 +61,7 @@ impl<'m> FunctionBuilder<'m> {
         Ok(())
     }
 
-    /// Refuses what is no name, or has a meaning in the scope at this depth or in one inside of it.
+    /// Refuses an invalid name, and one that has a meaning in the scope at this depth or in one inside it.
     pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), BuildError> {
         lexical::name(name)?;
         let in_fresh = |f: &Fresh| f.holds(name);

@@ -158,11 +158,19 @@ impl FunctionBuilder<'_> {
     }
 
     /// A register with a name, declared here, in the scope that is open.
+    ///
+    /// # Errors
+    ///
+    /// The name is invalid or taken, or there are no registers of this type.
     pub fn named_reg(&mut self, ty: ScalarType, name: &str) -> Result<Reg, BuildError> {
         self.named_vector(ty, 1, name)
     }
 
     /// A vector register of 2 or 4 elements (1 is a scalar), declared here.
+    ///
+    /// # Errors
+    ///
+    /// As [`named_reg`](Self::named_reg); also for another number of elements.
     pub fn named_vector(
         &mut self,
         ty: ScalarType,
@@ -177,6 +185,10 @@ impl FunctionBuilder<'_> {
 
     /// Registers `name0`, `name1`, …, declared here in one range; at most 65,536, which [`registers`](Self::registers) has not
     /// as a limit.
+    ///
+    /// # Errors
+    ///
+    /// As [`named_reg`](Self::named_reg); also for a range that is too large, or whose members cannot be named.
     pub fn reg_range(
         &mut self,
         ty: ScalarType,
@@ -186,7 +198,8 @@ impl FunctionBuilder<'_> {
         if u64::from(count) > MOST_MEMBERS {
             let message =
                 format!("`{name}<{count}>` are too many registers to give a handle to each");
-            let help = "`registers` declares as many as you like, and `member` makes a handle where one is needed";
+            let help =
+                "`registers` declares any number, and `member` makes a handle where it is needed";
             return Err(
                 BuildError::new(BuildErrorKind::Argument, message, help).code_is(Code::BadCount)
             );
@@ -217,6 +230,10 @@ impl FunctionBuilder<'_> {
     /// # k.finish()?;
     /// # Ok::<(), ptx_build::BuildError>(())
     /// ```
+    ///
+    /// # Errors
+    ///
+    /// The declaration is not one of registers, is illegal, or declares a name that is taken.
     pub fn registers(&mut self, declaration: &Declaration) -> Result<Vec<RegRange>, BuildError> {
         if declaration.space != StateSpace::Reg {
             let message = format!("`{}` is a variable and no register", declaration.name());
@@ -350,6 +367,10 @@ impl FunctionBuilder<'_> {
     }
 
     /// A register of a range, by its number; of a plain name, number 0.
+    ///
+    /// # Errors
+    ///
+    /// The range has no such member, belongs to another function, or is not visible here.
     pub fn member(&mut self, range: RegRange, number: u64) -> Result<Reg, BuildError> {
         let owner = self.body.owner;
         let known = self.body.ranges.get(range.index as usize);

@@ -44,6 +44,10 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// An instruction by its mnemonic.
+    ///
+    /// # Errors
+    ///
+    /// The mnemonic is invalid; else as [`InstBuilder::emit`](crate::InstBuilder::emit).
     pub fn inst(&mut self, mnemonic: &str, operands: impl IntoOperands) -> Result<(), BuildError> {
         if let Err(error) = lexical::mnemonic(mnemonic) {
             self.body.abandon();
@@ -209,7 +213,7 @@ impl<'m> FunctionBuilder<'m> {
         self.judge_behind("", text)
     }
 
-    /// The same behind other statements.
+    /// The same after other statements.
     pub(super) fn judge_behind(&self, before: &str, text: &str) -> Result<Parsed, BuildError> {
         let both = format!("{before}{text}");
         let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
@@ -281,7 +285,7 @@ impl<'m> FunctionBuilder<'m> {
         self.body.committed
     }
 
-    /// Takes back the text behind a [mark](Self::mark).
+    /// Removes the text after a [mark](Self::mark).
     pub(crate) fn reset(&mut self, mark: usize) {
         if mark < self.body.out.text.len() {
             self.body.is_in_order = false;

@@ -47,6 +47,10 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// Declares a variable here, in the scope that is open; the handle is that of its first name.
+    ///
+    /// # Errors
+    ///
+    /// The declaration is illegal in a function, or a name is invalid or taken.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
         declaration.has_members()?;
         let all = self.declare_all(declaration)?;
@@ -55,6 +59,10 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// Declares variables here: all names of a declaration, of a [range](Declaration::range) each member.
+    ///
+    /// # Errors
+    ///
+    /// As [`declare`](Self::declare).
     pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Variable>, BuildError> {
         if declaration.space == StateSpace::Reg {
             return Err(BuildError::new(
@@ -126,6 +134,11 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     /// Declares a function inside of this one, for calls further down.
+    ///
+    /// # Errors
+    ///
+    /// As [`ModuleBuilder::declare_function`](crate::ModuleBuilder::declare_function); also if the name has another
+    /// meaning here.
     pub fn declare_function(
         &mut self,
         kind: FunctionKind,

@@ -20,11 +20,19 @@ use crate::refusal::{discarded, taken};
 
 impl ModuleBuilder {
     /// Begins a kernel.
+    ///
+    /// # Errors
+    ///
+    /// The name is invalid or taken.
     pub fn kernel(&mut self, name: &str) -> Result<FunctionBuilder<'_>, BuildError> {
         self.begin(name, FunctionKind::Entry)
     }
 
     /// Begins a function. One that was [declared](Self::declare_func) before is begun with [`define`](Self::define).
+    ///
+    /// # Errors
+    ///
+    /// The name is invalid or taken.
     pub fn func(&mut self, name: &str) -> Result<FunctionBuilder<'_>, BuildError> {
         self.begin(name, FunctionKind::Func)
     }
@@ -68,6 +76,10 @@ impl ModuleBuilder {
     }
 
     /// Declares a function that is defined further down or, with `.extern`, in another module.
+    ///
+    /// # Errors
+    ///
+    /// As [`declare_function`](Self::declare_function).
     pub fn declare_func(
         &mut self,
         name: &str,
@@ -84,7 +96,11 @@ impl ModuleBuilder {
         self.declare_function(FunctionKind::Func, name, of)
     }
 
-    /// Declares a function or a kernel with all that may be said of it. One that is known can be declared again.
+    /// Declares a function or a kernel with any header. It can be declared repeatedly.
+    ///
+    /// # Errors
+    ///
+    /// The header is illegal or contradicts an earlier declaration, or the name is invalid or taken.
     pub fn declare_function(
         &mut self,
         kind: FunctionKind,
@@ -174,7 +190,7 @@ impl ModuleBuilder {
     ///
     /// # Errors
     ///
-    /// The function has a body already ([`Duplicate`](BuildErrorKind::Duplicate)), or belongs to another module or was discarded
+    /// The function is already defined ([`Duplicate`](BuildErrorKind::Duplicate)), or belongs to another module or was discarded
     /// ([`Foreign`](BuildErrorKind::Foreign)).
     pub fn define(&mut self, func: Func) -> Result<FunctionBuilder<'_>, BuildError> {
         let known = self.tables.functions.get(func.index as usize);
@@ -185,7 +201,7 @@ impl ModuleBuilder {
             return Err(discarded(&known.name));
         }
         if known.is_defined {
-            let message = format!("`{}` has a body already", known.name);
+            let message = format!("`{}` is already defined", known.name);
             let help = "a function has one body: give the other one another name";
             return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }

@@ -59,13 +59,17 @@ impl ModuleBuilder {
         self.write_header();
     }
 
-    /// Writes the target as `compute_80` in place of `sm_80`, which means the same.
+    /// Writes the target as `compute_80` instead of `sm_80`, which means the same.
     pub fn write_virtual_target(&mut self) {
         self.is_virtual = true;
         self.write_header();
     }
 
-    /// Adds a word behind the target: `debug`, `texmode_independent`. Manual 11.1.2.
+    /// Adds an option after the target: `debug`, `texmode_independent`. Manual 11.1.2.
+    ///
+    /// # Errors
+    ///
+    /// The option is not a valid name. [`finish`](Self::finish) refuses unknown options.
     pub fn target_option(&mut self, option: &str) -> Result<(), BuildError> {
         lexical::name(option)?;
         self.options.push(option.to_string());
@@ -73,8 +77,12 @@ impl ModuleBuilder {
         Ok(())
     }
 
-    /// Adds another line of `.target` behind the first, a target or words such as `texmode_independent`. Its target means nothing:
+    /// Adds another `.target` line after the first, with a target or options such as `texmode_independent`. Its target is ignored:
     /// that of the first line counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`target_option`](Self::target_option).
     pub fn another_target(&mut self, words: &[&str]) -> Result<(), BuildError> {
         words.iter().try_for_each(|w| lexical::name(w))?;
         self.more_targets.push(words.join(", "));

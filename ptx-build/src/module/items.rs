@@ -17,7 +17,7 @@ use crate::refusal::taken;
 use crate::section::{self, Datum};
 
 impl ModuleBuilder {
-    /// A comment on lines of its own.
+    /// Adds a comment on separate lines.
     pub fn comment(&mut self, text: &str) {
         for line in text.lines() {
             let _ = writeln!(self.text, "// {}", crate::function::comment_line(line));
@@ -25,11 +25,19 @@ impl ModuleBuilder {
     }
 
     /// `.file index "path"`, for [`FunctionBuilder::loc`](crate::FunctionBuilder::loc).
+    ///
+    /// # Errors
+    ///
+    /// The index is taken, or the path cannot be written between quotes.
     pub fn file(&mut self, index: u32, path: &str) -> Result<(), BuildError> {
         self.file_with(index, path, &[])
     }
 
-    /// The same with what may stand behind the path: the time of the last change, and the size.
+    /// The same with the numbers that may follow the path: the time of the last change, and the size.
+    ///
+    /// # Errors
+    ///
+    /// As [`file`](Self::file).
     pub fn file_with(&mut self, index: u32, path: &str, more: &[u64]) -> Result<(), BuildError> {
         let mut text = format!("{} {index} {}", Directive::File, lexical::string(path)?);
         for number in more {
@@ -37,7 +45,7 @@ impl ModuleBuilder {
         }
         if self.files.contains(&index) {
             let message = format!("the module has a file {index} already");
-            let help = "give each file an index of its own";
+            let help = "give each file a different index";
             return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
         }
         self.item(&text)?;
@@ -46,17 +54,29 @@ impl ModuleBuilder {
     }
 
     /// `.pragma "…";`
+    ///
+    /// # Errors
+    ///
+    /// The text cannot be written between quotes, or the pragma is not allowed at module level.
     pub fn pragma(&mut self, text: &str) -> Result<(), BuildError> {
         self.pragmas(&[text])
     }
 
     /// `.pragma "…", "…";`
+    ///
+    /// # Errors
+    ///
+    /// As [`pragma`](Self::pragma).
     pub fn pragmas(&mut self, texts: &[&str]) -> Result<(), BuildError> {
         self.item(&pragma(texts)?)
     }
 
     /// `.alias name, of;`: another name of a function. The name is that of a function that was declared, the other one that of
-    /// a function with a body, wherever that stands.
+    /// a function with a body anywhere in the module.
+    ///
+    /// # Errors
+    ///
+    /// The alias has a body, or the two functions have different headers.
     pub fn alias(&mut self, alias: Func, of: Func) -> Result<(), BuildError> {
         let text = self.alias_text(alias, of)?;
         let symbol = |f: Func| {
@@ -86,7 +106,7 @@ impl ModuleBuilder {
                 BuildError::new(BuildErrorKind::Duplicate, message, help).code_is(Code::Alias)
             );
         }
-        // Held against both as they are known so far; that the other one has a body shows at the end.
+        // Checked against what is known of both so far; `finish` checks that the other one has a body.
         let header = b.interface.header(b.kind, &b.name)?;
         let (p, q) = (&a.declared, format!("{header}\n{{\n}}\n"));
         let p = if p.is_empty() || alias == of { "" } else { p };
@@ -96,12 +116,20 @@ impl ModuleBuilder {
     }
 
     /// `.section name { … }`: debug information.
+    ///
+    /// # Errors
+    ///
+    /// A name or number is invalid, or the data are illegal.
     pub fn section(&mut self, name: &str, data: &[Datum]) -> Result<(), BuildError> {
         let text = section::text(name, data)?;
         self.item(&text)
     }
 
     /// Adds text as an item of the module, a debug section say, if it is legal alone.
+    ///
+    /// # Errors
+    ///
+    /// The text is illegal alone, or declares a name that is taken.
     pub fn item(&mut self, text: &str) -> Result<(), BuildError> {
         let head = self.tables.header.len();
         let module = self.verify(&format!("{}{text}\n", self.tables.header), head, text)?;
@@ -142,7 +170,7 @@ impl ModuleBuilder {
         span
     }
 
-    /// Refuses an item that is not legal behind the header.
+    /// Refuses an item that is illegal after the header.
     pub(super) fn verify(
         &self,
         whole: &str,

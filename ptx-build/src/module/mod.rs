@@ -78,6 +78,10 @@ impl ModuleBuilder {
     }
 
     /// The module, if it is legal as a whole.
+    ///
+    /// # Errors
+    ///
+    /// A rule about more than one function is violated, or a function mentions a file that the module does not have.
     pub fn finish(self) -> Result<Module, BuildError> {
         let mut mentioned = self.mentioned_files.iter();
         if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {

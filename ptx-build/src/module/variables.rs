@@ -20,6 +20,10 @@ use crate::refusal::{no_variables, taken};
 impl ModuleBuilder {
     /// Declares a variable of the module; the handle is that of its first name. A name that was declared before can be declared
     /// again where the linkage allows it, `.extern` before the definition say, and keeps its handle.
+    ///
+    /// # Errors
+    ///
+    /// The declaration is illegal at module level, or a name is invalid or taken.
     pub fn declare(&mut self, declaration: Declaration) -> Result<Variable, BuildError> {
         declaration.has_members()?;
         let all = self.declare_all(declaration)?;
@@ -28,6 +32,10 @@ impl ModuleBuilder {
     }
 
     /// Declares variables of the module: all names of a declaration, of a [range](Declaration::range) each member.
+    ///
+    /// # Errors
+    ///
+    /// As [`declare`](Self::declare).
     pub fn declare_all(&mut self, declaration: Declaration) -> Result<Vec<Variable>, BuildError> {
         let mut names = NameScope::new(&self.tables, None);
         let text = declaration.statement(&mut names)?;

@@ -1,4 +1,4 @@
-//! What is built, held against printer, parser and, where `PTXAS` names it, NVIDIA's assembler.
+//! Checks built modules with the printer, the parser and, where `PTXAS` is set, ptxas.
 #![allow(dead_code, reason = "every test uses some of it")]
 
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ptx_build::ModuleBuilder;
 use ptx_ir::Module;
 
-/// What the assembler says against a text; `None` without an assembler.
+/// The errors of ptxas for a text; `None` without ptxas.
 pub(crate) fn ptxas(text: &[u8], arch: &str, args: &[&str]) -> Option<String> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let Some(ptxas) = std::env::var_os("PTXAS") else {
@@ -79,16 +79,16 @@ pub(crate) fn same_as_parsed(module: &Module) {
     assert_eq!(module.functions().len(), again.functions().len(), "{text}");
 }
 
-/// The module is legal, its text is canonical, reads back the same, and the assembler takes it.
+/// Checks that the module is legal, that its text is canonical and parses to the same module, and that ptxas accepts it.
 pub(crate) fn check(m: ModuleBuilder) -> String {
     let (target, written) = (m.target(), m.text());
     let module = m.finish().unwrap_or_else(|e| panic!("{e}\n{}", e.text()));
     same_as_parsed(&module);
     let text = ptx_print::canonical(&module, &ptx_print::Style::default());
     let shown = String::from_utf8_lossy(&text).into_owned();
-    // As it was written, but for the blanks of fragments and of long lists.
-    let blanks = |text: &str| text.split_whitespace().collect::<String>();
-    assert_eq!(blanks(&written), blanks(&shown));
+    // As it was written, except for white space in fragments and long lists.
+    let dense = |text: &str| text.split_whitespace().collect::<String>();
+    assert_eq!(dense(&written), dense(&shown));
     let again = ptx_parse::parse(&text);
     assert!(again.diagnostics.is_empty(), "{:?}", again.diagnostics);
     let same = ptx_ir::compare::compare(&module, &again.module);

@@ -20,7 +20,7 @@ pub(crate) enum Event {
     Inst(String, Option<(Reg, bool)>, Vec<O>),
     /// A label with its name.
     Label(CodeLabel, String),
-    /// So many instructions and labels that the builder or a fragment made; without a number, any.
+    /// The number of instructions and labels that the builder or a fragment made; `None` for any number.
     Made(Option<usize>),
 }
 
@@ -535,14 +535,14 @@ fn call(
         _ => log.note("statement", k.ret().emit(())),
     };
     if called.is_some() {
-        // A store, the call and a load; a guard jumps over all of it, to a label behind it.
+        // A store, the call and a load; a guard branches over all of it to a label.
         let made = 3 + 2 * usize::from(guard.is_some());
         let is_known = right && is_direct && callee == w.callee;
         events.push(Event::Made(is_known.then_some(made)));
     }
 }
 
-/// Their instructions are none of [`STATEMENTS`], so that both are told apart.
+/// Their instructions differ from those of [`STATEMENTS`].
 const FRAGMENTS: &[(&str, usize)] = &[
     ("sub.s32 {a}, {b}, {c};", 0),
     ("{ .reg .b32 t; not.b32 t, {a}; sub.s32 {b}, t, 1; }", 0),

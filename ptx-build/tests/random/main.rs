@@ -1,7 +1,7 @@
 //! Random calls of the builder, right and wrong: nothing panics, what is refused is told well and leaves no trace, and what is
 //! made of calls that were all taken is the module that was asked for, and legal.
 //!
-//! `PTX_SEED=n` takes other sequences, `PTX_CASES=n` more of them, `PTXAS=path` asks the assembler.
+//! `PTX_SEED=n` selects other sequences, `PTX_CASES=n` their number; `PTXAS=path` runs ptxas.
 #![allow(missing_docs)]
 #![allow(
     clippy::unwrap_used,
@@ -177,7 +177,7 @@ fn nothing_panics_and_all_is_told() {
 }
 
 #[test]
-fn the_assembler_takes_what_is_made() {
+fn ptxas_accepts_built_modules() {
     let modules: RefCell<Vec<Module>> = RefCell::default();
     let played = runner(120).run(&steps(), |steps| {
         modules
@@ -209,7 +209,7 @@ fn the_assembler_takes_what_is_made() {
     }
     let count = modules.borrow().len();
     println!("{refused} of {count} modules are refused");
-    // What the checker does not know yet of names and declarations that nobody writes.
+    // Rules of ptxas about rare names and declarations that the verifier does not have.
     assert!(
         count >= 40 && refused * 100 <= count,
         "{refused} of {count}"

@@ -7,7 +7,7 @@ use ptx_ir::{Body, Code, Module, Operand, Severity, Statement};
 
 use super::calls::Event;
 
-/// An error has a code, says what was found, and what to do; what it points at stands in its own text.
+/// Checks that an error has a code, a message and help, and spans in its text.
 pub(crate) fn error(call: &str, error: &BuildError) {
     let shown = error.to_string();
     assert!(!error.message().is_empty(), "{call}: {error:?}");
@@ -18,7 +18,7 @@ pub(crate) fn error(call: &str, error: &BuildError) {
     );
     assert!(
         !shown.contains("$judged`") || error.text().contains("$judged"),
-        "{call} tells of what nobody wrote: {shown}"
+        "{call} mentions text that the caller did not write: {shown}"
     );
     if error.kind() != BuildErrorKind::Illegal {
         assert!(
@@ -35,7 +35,7 @@ pub(crate) fn error(call: &str, error: &BuildError) {
         let labels = d.labels.iter().map(|l| l.span);
         for span in labels.chain([d.span]) {
             let inside = span.start <= span.end && span.end as usize <= text.len();
-            assert!(inside, "{call}: {d:?} does not stand in {text:?}");
+            assert!(inside, "{call}: {d:?} is not in {text:?}");
         }
     }
 }
@@ -130,7 +130,7 @@ fn same(told: &Told, found: Operand, module: &Module, body: &Body, pairs: &mut P
         (Told::Sink, Operand::Sink) => {}
         // Numbers and expressions of them are constants.
         (_, Operand::Imm(_) | Operand::Small(_)) if is_number(told) => {}
-        // A base without an offset that stands alone is what it is.
+        // A base without an offset is the operand itself.
         (Told::Address(base, None, ptx_ir::AddressForm::Bare), _) => {
             same(base, found, module, body, pairs)
         }
@@ -144,12 +144,12 @@ fn same(told: &Told, found: Operand, module: &Module, body: &Body, pairs: &mut P
 /// The statements of a function are those that were told, in their order, each name with the meaning that it had.
 pub(crate) fn function(events: &[Event], module: &Module, body: &Body) {
     let mut pairs = Pairs::default();
-    // So many statements are not looked at; any number of them.
+    // How many statements are skipped; any number of them.
     let (mut made, mut any) = (0, false);
     let mut events = events.iter().peekable();
     for (_, statement) in body.statements() {
         while let Some(Event::Made(n)) = events.peek() {
-            // Behind an unknown number, numbers say nothing.
+            // After an unknown number, numbers do not matter.
             any |= n.is_none();
             made = if any { 0 } else { made + n.unwrap_or(0) };
             events.next();
@@ -184,7 +184,7 @@ pub(crate) fn function(events: &[Event], module: &Module, body: &Body) {
     }
     assert!(
         events.all(|e| matches!(e, Event::Made(_))),
-        "something told is not there"
+        "a statement is missing"
     );
 }
 

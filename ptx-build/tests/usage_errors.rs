@@ -1,4 +1,4 @@
-//! What is wrong is said in the builder's words, and leaves nothing behind.
+//! Errors of the builder, which change nothing.
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -65,7 +65,7 @@ fn the_wrong_target_and_the_wrong_version() {
 }
 
 #[test]
-fn words_that_do_not_go_together() {
+fn modifiers_that_cannot_be_combined() {
     let mut m = module();
     let mut k = m.kernel("k").unwrap();
     let f = k.reg(T::F32);
@@ -84,7 +84,7 @@ fn words_that_do_not_go_together() {
     is(
         k.inst("add f32", (f, f)).unwrap_err(),
         BuildErrorKind::Spelling,
-        "`add f32` is no mnemonic",
+        "invalid mnemonic `add f32`",
     );
     let deep = (0..20).fold(OperandExpr::Reg(f), |o, _| OperandExpr::Vector(vec![o]));
     assert_eq!(
@@ -191,7 +191,7 @@ fn labels_and_names() {
     is(
         k.named_label("a b").unwrap_err(),
         BuildErrorKind::Spelling,
-        "`a b` is no name",
+        "invalid name `a b`",
     );
     is(
         k.named_label("$L_1").unwrap_err(),
@@ -274,7 +274,7 @@ fn declarations_and_calls() {
     is(
         m.declare(text).unwrap_err(),
         BuildErrorKind::Spelling,
-        "`a;` is no constant",
+        "invalid constant `a;`",
     );
     m.declare(Declaration::new(StateSpace::Global, T::F32, "x"))
         .unwrap();
@@ -296,13 +296,13 @@ fn declarations_and_calls() {
     );
     let error = k.call_function(f, &[], &[Argument::from(r)]).unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::Illegal, "{error}");
-    // Nothing of it is left, not even the label behind a guarded call.
+    // Nothing of it remains, not even the label after a guarded call.
     let error = k
         .guard(r)
         .call_function(f, &[], &[Argument::from(r)])
         .unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::Illegal, "{error}");
-    // What stands before the body is found at the end of the function.
+    // The header is checked when the function is finished.
     k.directive(Directive::Maxntid, &[0]);
     let error = k.finish().unwrap_err();
     assert_eq!(error.kind(), BuildErrorKind::Illegal, "{error}");
@@ -327,7 +327,7 @@ fn fragments() {
     assert_eq!(text, "add.s32 {d}, {a}, 1;");
     assert_eq!(found.span.of(text.as_bytes()), b"{a}");
     assert!(found.message.contains("`{a}`"), "{error}");
-    // A note on a place that nobody wrote is left out.
+    // A label at a place outside the text is omitted.
     let error = k.asm(".reg .b32 {a};", &[("a", r.into())]).unwrap_err();
     assert_eq!(error.code().to_string(), "PTX0202");
     assert_eq!(error.diagnostics()[0].labels, []);
