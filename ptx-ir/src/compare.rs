@@ -10,11 +10,12 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::edit_log::Change;
+use crate::operand_walk::{OperandParts, OperandSlot};
 use crate::{
-    Address, Attribute, Binding, Body, BodyId, Declarations, Declarator, DirectiveStmt, EntityId,
-    Function, Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param,
-    RegDecl, RegDeclId, RegId, ScopeId, SectionEntry, SigId, Span, Statement, StmtId, SymbolId,
-    TypeName, VarDecl, VarId,
+    Attribute, Binding, Body, BodyId, Declarations, Declarator, DirectiveStmt, EntityId, Function,
+    Interface, Item, LabelId, Module, NameId, Operand, OperandPool, OperandRange, Param, RegDecl,
+    RegDeclId, RegId, ScopeId, SectionEntry, SigId, Span, Statement, StmtId, SymbolId, TypeName,
+    VarDecl, VarId,
 };
 
 /// The first place where two modules differ.
@@ -570,24 +571,19 @@ impl<'m> Comparison<'m> {
         }
     }
 
-    /// Compares operands with their parts; depth costs memory, not stack.
+    /// Compares operands with their parts.
     fn nested(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
-        let mut todo: Vec<(Operand, Operand)> = Vec::new();
-        let mut next = Some((a, b));
-        while let Some((a, b)) = next.or_else(|| todo.pop()) {
-            next = None;
-            self.one(p, a, b, &mut todo)?;
+        let slot = OperandSlot::Initializer(0);
+        let mut left = p.0.walk_operand(slot, a);
+        let mut right = p.1.walk_operand(slot, b);
+        while let (Some((_, a)), Some((_, b))) = (left.next(), right.next()) {
+            self.one(p, a, b)?;
         }
         Ok(())
     }
 
-    fn one(
-        &mut self,
-        p: Pools<'_>,
-        a: Operand,
-        b: Operand,
-        todo: &mut Vec<(Operand, Operand)>,
-    ) -> Same {
+    /// Compares operands without their parts, except for the number of these.
+    fn one(&mut self, p: Pools<'_>, a: Operand, b: Operand) -> Same {
         use Operand as O;
         match (a, b) {
             (O::Imm(a), O::Imm(b)) => {
@@ -609,43 +605,16 @@ impl<'m> Comparison<'m> {
             (O::Var(a), O::Var(b)) => self.var(a, b),
             (O::Label(a), O::Label(b)) => self.label(a, b),
             (O::Address(a), O::Address(b)) => {
-                let (Some(a), Some(b)) = (p.0.address(a), p.1.address(b)) else {
-                    return Err("addresses");
-                };
-                let form = |a: &Address| a.form;
-                same(form(a), form(b), "addresses")?;
-                todo.push((a.base, b.base));
-                todo.push((a.offset, b.offset));
-                Ok(())
+                let form = |pool: &OperandPool, id| pool.address(id).map(|a| a.form);
+                same(form(p.0, a), form(p.1, b), "addresses")
             }
-            (O::Bracket(a), O::Bracket(b))
-            | (O::Vector(a), O::Vector(b))
-            | (O::List(a), O::List(b)) => {
-                let (a, b) = (p.0.list(a), p.1.list(b));
-                same(a.len(), b.len(), "the lengths of lists")?;
-                todo.extend(a.iter().copied().zip(b.iter().copied()));
-                Ok(())
+            _ => {
+                if let (OperandParts::List(a), OperandParts::List(b)) = (a.parts(), b.parts()) {
+                    let lengths = (p.0.list(a).len(), p.1.list(b).len());
+                    same(lengths.0, lengths.1, "the lengths of lists")?;
+                }
+                same(a, b.with_parts(a.parts()), "operands")
             }
-            (O::Pair(a), O::Pair(b))
-            | (O::Masked(a), O::Masked(b))
-            | (O::Difference(a), O::Difference(b))
-            | (O::Range(a), O::Range(b))
-            | (O::Field(a), O::Field(b)) => {
-                let ((a, c), (b, d)) = (p.0.pair(a), p.1.pair(b));
-                todo.push((a, b));
-                todo.push((c, d));
-                Ok(())
-            }
-            (O::Not(a), O::Not(b)) | (O::Neg(a), O::Neg(b)) | (O::Generic(a), O::Generic(b)) => {
-                todo.push((p.0.get(a), p.1.get(b)));
-                Ok(())
-            }
-            (O::Lane(s, a), O::Lane(t, b)) => {
-                same(s, t, "components")?;
-                todo.push((p.0.get(a), p.1.get(b)));
-                Ok(())
-            }
-            _ => same(a, b, "operands"),
         }
     }
 }
