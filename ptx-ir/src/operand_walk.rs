@@ -267,6 +267,15 @@ impl OperandPool {
     }
 
     /// Appends copies of operands of another pool. `leaf` translates those that have no parts.
+    ///
+    /// ```
+    /// use ptx_ir::{Operand, OperandPool};
+    /// let (mut from, mut to) = (OperandPool::default(), OperandPool::default());
+    /// let pair = Operand::Pair(from.extend(&[Operand::Small(1), Operand::Sink]).at(0));
+    /// let copy = to.import(&from, &[pair], |leaf| leaf);
+    /// let Operand::Pair(at) = to.get(copy.at(0)) else { unreachable!() };
+    /// assert_eq!(to.pair(at), (Operand::Small(1), Operand::Sink));
+    /// ```
     pub fn import(
         &mut self,
         other: &Self,
