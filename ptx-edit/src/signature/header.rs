@@ -161,7 +161,6 @@ impl ModuleEditor<'_> {
         let mut param = Param::new(new.space, TypeName::Known(new.ty));
         param.align = align;
         param.dims = self.module.pool_mut().extend(dims.as_slice());
-        let mut param = param;
         let Header::Function(id) = header else {
             return Ok(param);
         };
