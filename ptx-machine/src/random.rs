@@ -6,6 +6,7 @@ pub struct Random(fastrand::Rng);
 
 impl Random {
     /// A generator with a seed.
+    #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(fastrand::Rng::with_seed(seed))
     }

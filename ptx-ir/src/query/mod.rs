@@ -20,7 +20,7 @@
 //!     for (id, inst) in body.insts() {
 //!         let operands = body.operands(id);
 //!         let legal = queries.answer(&module, body, inst.sig, operands, |query| {
-//!             environment.select(query).is_ok_and(|form| form.problems().is_empty())
+//!             environment.select(query).is_ok_and(|form| form.violations().is_empty())
 //!         });
 //!         assert_eq!(legal, Some(false));
 //!     }
