@@ -59,7 +59,7 @@ pub fn insert_preheader(
             (EdgeKind::Jump, false) => {
                 let from = cfg.block(edge.from).ok_or_else(missing)?;
                 let body = editor.body();
-                let last = body.range(from.first, from.end).last();
+                let last = body.range(from.first, from.end).next_back();
                 jumps.insert(last.ok_or_else(missing)?.0);
             }
             _ => return Err(missing()),
