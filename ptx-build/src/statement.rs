@@ -105,6 +105,10 @@ macro_rules! type_methods {
             $($(#[doc = $doc])*
             ///
             /// Completes the instruction, as [`emit`](Self::emit).
+            ///
+            /// # Errors
+            ///
+            /// Those of [`emit`](Self::emit).
             #[inline]
             pub fn $name<O>(self, operands: O) -> Result<(), BuildError>
             where

@@ -231,7 +231,7 @@ impl Module {
         }
     }
 
-    /// The edits of the items; `None` if there are none.
+    /// The edits of the items; `None` if there are no edits.
     #[doc(hidden)]
     #[must_use]
     pub fn edits(&self) -> Option<&Edits<crate::ItemId>> {

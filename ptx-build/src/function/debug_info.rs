@@ -84,6 +84,10 @@ impl<'m> FunctionBuilder<'m> {
 
     /// `.loc` of what was inlined: its own place, the name of its function as a label of a debug section with an offset, and the
     /// place that it was inlined at.
+    ///
+    /// # Errors
+    ///
+    /// The name is not a label of a debug section, or a file was not declared.
     pub fn loc_inlined(
         &mut self,
         [file, line, column]: [u32; 3],

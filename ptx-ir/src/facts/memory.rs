@@ -50,8 +50,8 @@ pub struct MemoryAccess {
     pub operand: Option<Operand>,
     /// The operand whose value is the number of bytes, where there is one.
     pub size: Option<Operand>,
-    /// The operand, possibly a vector, that is loaded or stored, and how it is accessed; `None` if there is
-    /// no such operand, or what it holds lies otherwise in memory.
+    /// The operand, possibly a vector, that is loaded or stored, and how it is accessed; `None` without
+    /// such an operand, or if its layout in memory differs.
     pub data: Option<(Operand, RegAccess)>,
 }
 

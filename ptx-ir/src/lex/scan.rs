@@ -12,7 +12,7 @@ pub mod class {
     /// Whitespace: space, tab, newline, carriage return, form feed, and the control-Z that once ended
     /// files; no vertical tab.
     pub const WHITESPACE: u8 = 8;
-    /// May stand in a word after a dot: letters, digits, underscore.
+    /// Allowed in a word after a dot: letters, digits, underscore.
     pub const WORD: u8 = 16;
     /// Hexadecimal digit.
     pub const HEX: u8 = 32;

@@ -57,7 +57,7 @@ impl Clause<'_> {
                     [word] => write!(f, "{name} {be} {word}"),
                     list => {
                         let be = self.be(false);
-                        let of = if negated { "none" } else { "one" };
+                        let of = if negated { "not one" } else { "one" };
                         write!(f, "{name} {be} {of} of {}", words(list))
                     }
                 }
@@ -100,7 +100,7 @@ impl Clause<'_> {
                 continue;
             };
             if i == 0 {
-                let of = if negated { "none" } else { "one" };
+                let of = if negated { "not one" } else { "one" };
                 write!(
                     f,
                     "{} {} {of} of",
