@@ -257,18 +257,18 @@ impl Ranges {
         if let Some(&id) = range.sparse.get(&number) {
             return (range.kind, id);
         }
-        if number < DENSE || (number as usize) < range.ids.len() * 2 {
+        let is_dense = number < DENSE || (number as usize) < range.ids.len() * 2;
+        let id = make(range.kind);
+        if is_dense {
             if number as usize >= range.ids.len() {
                 let len = (number as usize + 1).max(range.ids.len() * 2);
                 let len = len.max(range.count.min(64) as usize);
                 range.ids.resize(len, 0);
             }
-            let id = make(range.kind);
             range.ids[number as usize] = id + 1;
-            return (range.kind, id);
+        } else {
+            range.sparse.insert(number, id);
         }
-        let id = make(range.kind);
-        range.sparse.insert(number, id);
         (range.kind, id)
     }
 }
