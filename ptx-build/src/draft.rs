@@ -3,6 +3,7 @@
 //! Names, mnemonics, functions, declarations and bodies are numbered in the order in which they are made, also those that
 //! are refused or abandoned later. [`Draft::finish`] copies what the module has in the end.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -47,7 +48,7 @@ enum DraftBody {
     Final {
         has_symbols: bool,
     },
-    Ordered(Body, Order),
+    Ordered(Box<(Body, Order)>),
 }
 
 #[derive(Debug)]
@@ -183,7 +184,7 @@ impl Draft {
                 self.bodies.push(body);
                 DraftBody::Final { has_symbols }
             }
-            Definition::Ordered(body, order) => DraftBody::Ordered(body, order),
+            Definition::Ordered(body, order) => DraftBody::Ordered(Box::new((body, order))),
         };
         self.push(Item::Function(id), span, body);
     }
@@ -299,7 +300,8 @@ impl Draft {
         for DraftItem { item, span, body } in &self.items {
             let span = StmtSpan::new(span.span().shifted(start), span.has_comments());
             match (body, item) {
-                (DraftBody::Ordered(body, order), Item::Function(id)) => {
+                (DraftBody::Ordered(ordered), Item::Function(id)) => {
+                    let (body, order) = &**ordered;
                     copier.final_function(*id, body, order.iter().copied(), span, start);
                 }
                 (DraftBody::Final { has_symbols }, Item::Function(id)) => {

@@ -27,7 +27,8 @@ fn names_are_removed_with_their_spans() {
     let unresolved = names.unresolved(&module);
     assert!(unresolved.contains(b"gone") && !unresolved.contains(b"a"));
     assert!(unresolved.conflicts(b"gone", NameForm::Range));
-    let (item, _) = module.items().last().unwrap();
+    let mut items = module.items();
+    let (item, _) = items.next_back().unwrap();
     let all = names.refs().len();
     let inside = names.within(module.span(item)).len();
     names.remove_within(&[module.span(item)]);

@@ -19,5 +19,8 @@ pub(super) struct Definition {
     /// Finds the changes in a function.
     pub(super) plan: fn(&View<'_>) -> Vec<Step>,
     /// Removes what the changes made unused, if the plan does not; returns the statements and the reasons.
-    pub(super) finish: Option<fn(&mut Editor<'_>) -> Vec<(StmtId, &'static str)>>,
+    pub(super) finish: Option<Finish>,
 }
+
+/// Removes statements and returns them, each with the reason.
+pub(super) type Finish = fn(&mut Editor<'_>) -> Vec<(StmtId, &'static str)>;
