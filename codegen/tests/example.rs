@@ -15,11 +15,12 @@ fn check(mnemonic: &str, operands: [OperandShape<'_>; 4], target: Target) {
     let modifiers: Vec<Modifier> = words
         .map(|w| Modifier::from_text(format!(".{w}").as_bytes()).expect("a modifier"))
         .collect();
-    let query = InstQuery::new(opcode, &modifiers, &operands.map(ActualOperand::new));
+    let operands = operands.map(ActualOperand::new);
+    let query = InstQuery::new(opcode, &modifiers, &operands);
     let selection = query.select(PtxVersion::CURRENT, target).expect("a form");
-    let form = selection.form;
-    let found: Vec<String> = selection.problems.as_slice().iter().map(|p| match *p {
-        Violation::Operand(at, problem) => format!("{}: {problem:?}", form.operands()[at].name),
+    let form = selection.form();
+    let found: Vec<String> = selection.violations().as_slice().iter().map(|p| match *p {
+        Violation::Operand(at, problem) => format!("{}: {problem:?}", form.operands()[at].name()),
         Violation::Rule(rule) => describe::rule(form, rule).to_string(),
         Violation::RequiresTarget(floors) => describe::floors(floors).to_string(),
         other => format!("{other:?}"),

@@ -34,6 +34,7 @@ mod operand;
 mod operand_walk;
 #[doc(hidden)]
 pub mod patch;
+#[doc(hidden)]
 pub mod query;
 #[doc(hidden)]
 pub mod raw;

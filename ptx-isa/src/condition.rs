@@ -137,7 +137,7 @@ impl Cond {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cond, OperandTest};
+    use super::{Cond, Context, OperandTest};
     use crate::{Modifier, ModifierSet, Opcode, find_form};
 
     #[test]
@@ -161,6 +161,39 @@ mod tests {
             (Cond::Holds(0, ModifierSet(&[Modifier::B32])), Some(true)),
         ] {
             assert_eq!(cond.decide(&assignment), decided, "{cond:?}");
+        }
+    }
+
+    /// An instruction without modifiers and operands, in a kernel or in another function.
+    struct Bare {
+        in_kernel: bool,
+    }
+
+    impl Context for Bare {
+        fn is_filled(&self, _: usize) -> bool {
+            false
+        }
+
+        fn holds(&self, _: usize, _: ModifierSet) -> bool {
+            false
+        }
+
+        fn operand(&self, _: usize, _: OperandTest) -> bool {
+            false
+        }
+
+        fn in_entry(&self) -> bool {
+            self.in_kernel
+        }
+    }
+
+    #[test]
+    fn conditions_on_the_function() {
+        for in_kernel in [false, true] {
+            let context = Bare { in_kernel };
+            assert_eq!(Cond::InEntry.holds(&context), context.in_entry());
+            assert_eq!(Cond::InFunc.holds(&context), !context.in_entry());
+            assert!(!Cond::Filled(0).holds(&context));
         }
     }
 }

@@ -69,6 +69,7 @@ pub use incremental::{Changes, Checked, Proof};
 pub use options::Options;
 pub use requires::{Reason, Requirements, requires};
 pub use retarget::retarget;
+#[doc(hidden)]
 pub use statement_checker::{Direction, StatementChecker};
 pub use unused::unused;
 
@@ -77,6 +78,7 @@ use ptx_ir::{Diagnostic, Module};
 
 /// Reports the errors in the items of a module, without the statements of its functions: [`StatementChecker`] checks those one
 /// by one. In the order of the source.
+#[doc(hidden)]
 #[must_use]
 pub fn verify_items(module: &Module) -> Vec<Diagnostic> {
     incremental::of_items(module)

@@ -13,8 +13,8 @@ fn renaming_and_text_rewriting() {
         .replace("%r2", "%x2");
     assert_eq!(run.out, wanted);
     for (words, status, said) in [
-        (&["%r=%rd"][..], 1, "line 13"),
-        (&["tile=%tid"], 1, "no name that can be declared"),
+        (&["%r=%rd"][..], 1, "`%rd` is taken"),
+        (&["tile=%tid"], 1, "cannot be declared as a name"),
         (&["none=some"], 1, "no name `none`"),
         (&["--function", "none", "p=q"], 1, "no name `none`"),
         (&["tile"], 2, "expected OLD=NEW, found `tile`"),

@@ -120,6 +120,7 @@ impl Renaming {
     }
 
     /// The patches of the source, unchecked. Linear in the names.
+    #[doc(hidden)]
     pub fn patch(&self, names: &Names, patches: &mut TextPatches) {
         for m in names.refs() {
             if let Some(new) = self.names.get(&m.entity) {

@@ -56,9 +56,7 @@ impl Clause<'_> {
                     [word] if word.text() == name => self.given(f, name, negated),
                     [word] => write!(f, "{name} {be} {word}"),
                     list => {
-                        let be = self.be(false);
-                        let of = if negated { "not one" } else { "one" };
-                        write!(f, "{name} {be} {of} of {}", words(list))
+                        write!(f, "{name} {be} one of {}", words(list))
                     }
                 }
             }
@@ -100,13 +98,8 @@ impl Clause<'_> {
                 continue;
             };
             if i == 0 {
-                let of = if negated { "not one" } else { "one" };
-                write!(
-                    f,
-                    "{} {} {of} of",
-                    slot_name(self.form, slot),
-                    self.be(false)
-                )?;
+                let be = self.be(negated);
+                write!(f, "{} {be} one of", slot_name(self.form, slot))?;
             }
             write!(f, " {}", words(set.as_slice()))?;
         }
