@@ -7,7 +7,6 @@ use ptx_ir::name::split_numeric_suffix;
 
 /// What a declaration of a name declares.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(clippy::exhaustive_enums, reason = "there is no third form")]
 pub enum NameForm {
     /// One entity, `x`.
     Plain,
