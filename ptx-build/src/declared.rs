@@ -8,28 +8,75 @@ use ptx_isa::ScalarType;
 
 use crate::handle::Dependency;
 
+/// A name of up to 15 bytes, or the index of a longer one, whose length is 0 here.
+#[derive(Copy, Clone, Default, Debug)]
+pub(crate) struct ShortName {
+    pub(crate) bytes: [u8; 15],
+    pub(crate) len: u8,
+}
+
+impl ShortName {
+    /// A name, which is added to `long` if it is a long one.
+    pub(crate) fn new(name: &str, long: &mut Vec<String>) -> Self {
+        let mut short = Self::default();
+        match short.bytes.get_mut(..name.len()) {
+            Some(start) => {
+                start.copy_from_slice(name.as_bytes());
+                short.len = name.len() as u8;
+            }
+            None => {
+                let index = (long.len() as u32).to_le_bytes();
+                short.bytes[..4].copy_from_slice(&index);
+                long.push(String::from(name));
+            }
+        }
+        short
+    }
+
+    /// The name, if need be from the long ones.
+    pub(crate) fn text<'n>(&'n self, long: &'n [String]) -> &'n str {
+        let [a, b, c, d, ..] = self.bytes;
+        match self.bytes.get(..usize::from(self.len)) {
+            Some(bytes @ [_, ..]) => core::str::from_utf8(bytes).unwrap_or_default(),
+            _ => long.get(u32::from_le_bytes([a, b, c, d]) as usize).map_or("", String::as_str),
+        }
+    }
+
+    /// Adds one to the number at its end; `None` if it gets one more digit.
+    #[inline]
+    pub(crate) fn increment(mut self) -> Option<Self> {
+        let digits = self.bytes.get_mut(..usize::from(self.len))?;
+        for digit in digits.iter_mut().rev() {
+            match digit {
+                b'9' => *digit = b'0',
+                b'0'..b'9' => {
+                    *digit += 1;
+                    return Some(self);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct RegisterInfo {
+    /// Its name; a long one is among those of its function.
+    pub(crate) name: ShortName,
     /// Its record, from its first mention on.
     pub(crate) id: Option<RegId>,
     pub(crate) decl: RegDeclId,
+    /// Its number in the range that declares it.
     pub(crate) number: u32,
-    /// Where its name is.
-    pub(crate) start: u32,
-    pub(crate) end: u32,
     pub(crate) ty: ScalarType,
     pub(crate) vector: u8,
     pub(crate) visible: bool,
     pub(crate) is_parameter: bool,
-    /// The number in the name of a fresh register; 0 for other registers.
-    pub(crate) fresh_number: u32,
-}
-
-impl RegisterInfo {
-    /// Its name, among those of its function.
-    pub(crate) fn name<'n>(&self, names: &'n str) -> Option<&'n str> {
-        names.get(self.start as usize..self.end as usize)
-    }
+    /// Whether [`reg`](crate::FunctionBuilder::reg) made it.
+    pub(crate) is_fresh: bool,
+    /// Whether a statement mentions it.
+    pub(crate) is_used: bool,
 }
 
 #[derive(Debug)]

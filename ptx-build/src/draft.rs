@@ -5,19 +5,20 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::mem;
 
 use ptx_ir::raw::{RawBody, RawModule, push_item};
 use ptx_ir::{
     Binding, Body, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Item, Module, NameId,
-    Operand, SigId, Span, StmtId, StmtSpan, Symbol, SymbolId, SymbolKind,
+    Operand, Span, StmtId, StmtSpan, Symbol, SymbolId, SymbolKind,
 };
 use ptx_isa::{Directive, Opcode};
 use ptx_verify::StatementChecker;
 
 use crate::copy::{Copier, Spellings};
+use crate::mnemonic::{Mnemonic, RecentMnemonics, Signature};
+use crate::text::{ModuleText, Text};
 
 /// Statements in the order of the text.
 pub(crate) type Order = Vec<(StmtId, StmtSpan)>;
@@ -62,8 +63,7 @@ pub(crate) struct Draft {
     items: Vec<DraftItem>,
     /// The bodies that need not be copied, in order.
     bodies: Vec<Body>,
-    /// Of each mnemonic, whether its instruction takes lists in parentheses.
-    takes_lists: Vec<bool>,
+    recent: RecentMnemonics,
     /// Whether the header changed after something was checked.
     is_header_late: bool,
 }
@@ -78,7 +78,7 @@ impl Draft {
             header: Module::default(),
             items: Vec::new(),
             bodies: Vec::new(),
-            takes_lists: Vec::new(),
+            recent: RecentMnemonics::default(),
             is_header_late: false,
         }
     }
@@ -96,26 +96,27 @@ impl Draft {
         self.entered = 0;
     }
 
-    /// The signature of a mnemonic, and whether its instruction takes lists in parentheses.
+    /// Writes a mnemonic.
     #[inline]
-    pub(crate) fn signature(&mut self, mnemonic: &[u8]) -> (SigId, bool) {
-        let sig = self.module.signatures_mut().intern(mnemonic);
-        let index = sig.as_u32() as usize;
-        if index >= self.takes_lists.len() {
-            self.learn_mnemonics();
+    pub(crate) fn mnemonic(&mut self, mnemonic: &mut Mnemonic, out: &mut Text) -> Signature {
+        match self.recent.write(mnemonic, out) {
+            Some(known) => known,
+            None => self.other_mnemonic(mnemonic, out),
         }
-        (sig, self.takes_lists.get(index).copied().unwrap_or(false))
     }
 
     #[cold]
-    fn learn_mnemonics(&mut self) {
-        let signatures = self.module.signatures();
-        for id in signatures.ids().skip(self.takes_lists.len()) {
-            let opcode = signatures.get(id).opcode();
-            self.takes_lists
-                .push(opcode.is_none_or(Opcode::takes_lists));
-        }
+    fn other_mnemonic(&mut self, mnemonic: &mut Mnemonic, out: &mut Text) -> Signature {
+        let mut packed = mnemonic.clone();
+        let text = mnemonic.text();
+        out.push_str(text);
+        let id = self.module.signatures_mut().intern(text.as_bytes());
         self.checker.extend_mnemonics(&self.module);
+        let opcode = self.module.signature(id).opcode();
+        let takes_lists = opcode.is_none_or(Opcode::takes_lists);
+        let known = Signature { id, takes_lists };
+        self.recent.add(&mut packed, known);
+        known
     }
 
     pub(crate) fn intern(&mut self, text: &str) -> NameId {
@@ -283,10 +284,9 @@ impl Draft {
     // --- the end ---
 
     /// The module over its text.
-    pub(crate) fn finish(mut self, header: &str, mut text: String) -> Module {
+    pub(crate) fn finish(mut self, header: &str, text: ModuleText) -> Module {
         let mut module = Module::default();
-        text.insert_str(0, header);
-        *module.source_mut() = Some(Arc::from(text.into_bytes()));
+        *module.source_mut() = Some(text.into_source(header));
         *module.header_mut() = self.header.header();
         *module.names_mut() = mem::take(self.module.names_mut());
         *module.signatures_mut() = mem::take(self.module.signatures_mut());

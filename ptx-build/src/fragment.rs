@@ -292,8 +292,7 @@ impl FunctionBuilder<'_> {
         let mut texts: Vec<Substitute> = Vec::new();
         for (name, operand) in operands {
             operand.write(&mut self.writer(true));
-            let text = self.body.out.text.get(mark..).unwrap_or_default();
-            let text = text.to_string();
+            let text = self.body.out.text.after(mark).to_string();
             self.reset(mark);
             texts.push(Substitute {
                 name: name.to_string(),

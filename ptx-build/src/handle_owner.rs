@@ -65,7 +65,7 @@ impl Handle {
 pub(crate) struct Names {
     pub(crate) function: String,
     pub(crate) registers: Vec<RegisterInfo>,
-    pub(crate) register_names: String,
+    pub(crate) long_names: Vec<String>,
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Names {
 impl Names {
     fn of(&self, handle: Handle, index: usize) -> Option<&str> {
         match handle {
-            Handle::Reg(_) => self.registers.get(index)?.name(&self.register_names),
+            Handle::Reg(_) => Some(self.registers.get(index)?.name.text(&self.long_names)),
             Handle::Var(_) => Some(&self.locals.get(index)?.name),
             Handle::Label(_) => Some(&self.labels.get(index)?.name),
             Handle::Range(_) | Handle::Func(_) => None,

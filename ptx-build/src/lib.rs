@@ -62,6 +62,7 @@ mod inline;
 mod interface;
 mod lexical;
 mod literal;
+mod mnemonic;
 mod module;
 mod name_scope;
 mod number;
@@ -71,6 +72,7 @@ mod refusal;
 mod section;
 mod statement;
 mod template;
+mod text;
 mod writer;
 
 pub use call::Argument;

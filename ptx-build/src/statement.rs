@@ -1,6 +1,6 @@
 //! One instruction being built: the opcode, then its modifiers, then its operands.
 
-use ptx_isa::{Modifier, ScalarType};
+use ptx_isa::{Modifier, Opcode, ScalarType};
 
 use crate::error::BuildError;
 use crate::function::FunctionBuilder;
@@ -23,7 +23,7 @@ pub struct InstBuilder<'f, 'm, const COUNTS: u32> {
 
 impl<'f, 'm, const COUNTS: u32> InstBuilder<'f, 'm, COUNTS> {
     #[inline]
-    pub(crate) fn new(function: &'f mut FunctionBuilder<'m>, opcode: &str) -> Self {
+    pub(crate) fn new(function: &'f mut FunctionBuilder<'m>, opcode: Opcode) -> Self {
         function.begin(opcode);
         Self { function }
     }
@@ -31,7 +31,7 @@ impl<'f, 'm, const COUNTS: u32> InstBuilder<'f, 'm, COUNTS> {
     /// Adds a modifier that is known at run time: a [`Modifier`], or a [`ScalarType`].
     #[inline]
     pub fn with(self, modifier: impl Into<Modifier>) -> Self {
-        self.function.body.out.text.push_str(modifier.into().text());
+        self.function.body.mnemonic.add(modifier.into());
         self
     }
 

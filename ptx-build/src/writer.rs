@@ -11,7 +11,7 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Reg, Variable};
 use crate::handle_owner::Handle;
-use crate::literal::{constant, push_digits};
+use crate::literal::constant;
 use crate::module::tables::{DeclState, Tables};
 use crate::refusal::{discarded, early, hidden, later};
 
@@ -30,7 +30,11 @@ impl Writer<'_> {
     /// Begins the next operand.
     #[inline]
     pub(crate) fn next(&mut self) {
-        self.push(if self.count == 0 { " " } else { ", " });
+        let text = &mut self.body.out.text;
+        match self.count {
+            0 => text.push(b' '),
+            _ => text.push_array(b", "),
+        }
         self.count += 1;
     }
 
@@ -88,22 +92,37 @@ impl Writer<'_> {
 
     #[inline]
     pub(crate) fn register(&mut self, reg: Reg) {
-        let known = self.body.registers.get(reg.index as usize);
-        let Some(info) = known.filter(|_| reg.owner == self.body.owner) else {
-            return self.foreign(Handle::Reg(reg));
+        let body = &mut *self.body;
+        let known = body.registers.get(reg.index as usize);
+        let known = known.filter(|info| info.visible && reg.owner == body.owner);
+        let Some(info) = known else {
+            return self.refused_register(reg);
         };
-        if !info.visible {
-            let name = self.body.register_name(info).to_string();
-            return self.hidden("register", &name);
+        match info.name.len {
+            0 => body.out.text.push_str(info.name.text(&body.long_names)),
+            len => body.out.text.push_short(&info.name.bytes, len),
         }
-        let name = info.name(&self.body.register_names).unwrap_or_default();
-        self.body.out.text.push_str(name);
+        if !info.is_used {
+            body.unused.push(reg.index);
+        }
         let id = match info.id {
             Some(id) => id,
-            None => self.body.record_register(reg.index),
+            None => body.record_register(reg.index),
         };
-        self.operand(Operand::Reg(id));
-        self.body.mentions.push(Dependency::Reg(reg.index));
+        body.operands.push(Operand::Reg(id));
+        body.mentions.push(Dependency::Reg(reg.index));
+    }
+
+    #[cold]
+    fn refused_register(&mut self, reg: Reg) {
+        let known = self.body.registers.get(reg.index as usize);
+        match known.filter(|_| reg.owner == self.body.owner) {
+            Some(info) => {
+                let name = self.body.register_name(info).to_string();
+                self.hidden("register", &name);
+            }
+            None => self.foreign(Handle::Reg(reg)),
+        }
     }
 
     pub(crate) fn special(&mut self, register: SpecialReg) {
@@ -193,13 +212,13 @@ impl Writer<'_> {
         if value < 0 {
             self.push("-");
         }
-        push_digits(&mut self.body.out.text, value.unsigned_abs());
+        self.body.out.text.push_number(value.unsigned_abs());
         self.number(value.unsigned_abs(), value as i32, start);
     }
 
     pub(crate) fn unsigned(&mut self, value: u64) {
         let start = self.body.out.text.len();
-        push_digits(&mut self.body.out.text, value);
+        self.body.out.text.push_number(value);
         self.number(value, value as i32, start);
     }
 
@@ -214,7 +233,7 @@ impl Writer<'_> {
 
     /// A constant whose text begins at `start`.
     fn immediate(&mut self, start: usize) {
-        let text = self.body.out.text.get(start..).unwrap_or_default();
+        let text = self.body.out.text.after(start);
         let operand = constant(text, self.module, self.body.records.pool_mut());
         match operand {
             Some(operand) => self.operand(operand),

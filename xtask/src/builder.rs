@@ -90,7 +90,7 @@ fn count_sets() -> Result<String> {
 
 fn opcodes() -> Result<String> {
     let mut out = format!(
-        "{HEAD}//! A method for every opcode.\n\nuse crate::function::FunctionBuilder;\nuse crate::statement::InstBuilder;\n\nimpl<'m> FunctionBuilder<'m> {{\n"
+        "{HEAD}//! A method for every opcode.\n\nuse crate::function::FunctionBuilder;\nuse crate::statement::InstBuilder;\nuse ptx_isa::Opcode;\n\nimpl<'m> FunctionBuilder<'m> {{\n"
     );
     for opcode in Opcode::ALL {
         let mut lines = Vec::new();
@@ -118,10 +118,9 @@ fn opcodes() -> Result<String> {
         }
         writeln!(
             out,
-            "    /// ```\n    #[inline] pub fn {}(&mut self) -> InstBuilder<'_, 'm, {}> {{ self.statement({:?}) }}",
+            "    /// ```\n    #[inline] pub fn {}(&mut self) -> InstBuilder<'_, 'm, {}> {{ self.statement(Opcode::{opcode:?}) }}",
             method(opcode.text()),
             opcode_counts(*opcode),
-            opcode.text()
         )?;
     }
     out.push_str("}\n");

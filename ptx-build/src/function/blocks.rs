@@ -1,6 +1,7 @@
 //! Blocks, whose statements can be added in any order.
 
 use alloc::format;
+use alloc::vec::Vec;
 use core::mem;
 
 use super::FunctionBuilder;
@@ -36,20 +37,19 @@ impl Body {
         self.committed = self.out.text.len();
     }
 
-    /// Gives the statements of all blocks in order.
-    pub(super) fn layout(&mut self, mut each: impl FnMut(&mut Chunk)) {
+    /// The statements of all blocks in order, after those of `before`.
+    pub(super) fn layout(&mut self, before: Chunk) -> Vec<Chunk> {
         self.select(None);
         let mut first = mem::take(&mut self.out);
         if self.blocks.is_empty() {
-            return each(&mut first);
+            return alloc::vec![before, first];
         }
-        let mut rest = first.split_off(self.blocks.entry_start);
-        each(&mut first);
-        each(&mut self.blocks.declarations);
-        each(&mut rest);
-        for block in &mut self.blocks.blocks {
-            each(&mut block.chunk);
-        }
+        let spans = self.records.stmt_spans();
+        let rest = first.split_off(self.blocks.entry_start, spans);
+        let blocks = mem::take(&mut self.blocks);
+        let mut all = alloc::vec![before, first, blocks.declarations, rest];
+        all.extend(blocks.blocks.into_iter().map(|b| b.chunk));
+        all
     }
 }
 

@@ -15,11 +15,12 @@ use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use super::chunk::{Blocks, Chunk};
 use crate::copy::UNPLACED;
-use crate::declared::{LabelInfo, Local, RegisterInfo};
+use crate::declared::{LabelInfo, Local, RegisterInfo, ShortName};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Dependency, Reg};
 use crate::handle_owner::{Names, next_owner};
 use crate::lexical::ends_with_digit;
+use crate::mnemonic::Mnemonic;
 use crate::literal::constant;
 use crate::module::tables::DeclState;
 
@@ -93,12 +94,20 @@ pub(super) struct Fresh {
     pub(super) decl: RegDeclId,
     pub(super) ty: ScalarType,
     pub(super) prefix: String,
+    /// The name of the last register.
+    pub(super) last: ShortName,
     pub(super) count: u32,
     /// The highest number that a statement mentions; 0 if none is mentioned.
     pub(super) highest_used: u32,
 }
 
 impl Fresh {
+    /// The name of the last register.
+    #[cold]
+    pub(super) fn name(&self, long: &mut Vec<String>) -> ShortName {
+        ShortName::new(&format!("{}{}", self.prefix, self.count), long)
+    }
+
     /// Whether a name is, or can become, that of such a register.
     pub(super) fn holds(&self, name: &str) -> bool {
         number_behind(&self.prefix, name).is_some()
@@ -123,7 +132,8 @@ pub(crate) struct Body {
     /// Whether statements mention names of the module.
     pub(crate) has_symbols: bool,
     pub(crate) registers: Vec<RegisterInfo>,
-    pub(crate) register_names: String,
+    /// The long ones among the names of registers.
+    pub(crate) long_names: Vec<String>,
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
     /// What each name means here, the innermost scope last.
@@ -147,7 +157,8 @@ pub(crate) struct Body {
     pub(super) params: Vec<Parameter>,
     /// Up to where the text is of finished statements.
     pub(super) committed: usize,
-    pub(super) mnemonic: usize,
+    pub(crate) mnemonic: Mnemonic,
+    /// Whether an instruction was begun.
     pub(super) is_open: bool,
     pub(super) guard: Option<(Reg, bool)>,
     /// Of the statement being made, whose predicate is then its first operand.
@@ -159,6 +170,8 @@ pub(crate) struct Body {
     /// Whether the statement has a form that only the parser can judge.
     pub(crate) is_irregular: bool,
     pub(crate) mentions: Vec<Dependency>,
+    /// The registers among them that no statement before this one mentions.
+    pub(crate) unused: Vec<u32>,
     pub(crate) error: Option<BuildError>,
     /// A statement that was begun and not ended: said when the function is finished.
     pub(crate) unfinished: Option<BuildError>,
@@ -171,14 +184,14 @@ impl Body {
         Names {
             function: self.name.clone(),
             registers: take(&mut self.registers),
-            register_names: take(&mut self.register_names),
+            long_names: take(&mut self.long_names),
             locals: take(&mut self.locals),
             labels: take(&mut self.labels),
         }
     }
 
-    pub(crate) fn register_name(&self, info: &RegisterInfo) -> &str {
-        info.name(&self.register_names).unwrap_or_default()
+    pub(crate) fn register_name<'n>(&'n self, info: &'n RegisterInfo) -> &'n str {
+        info.name.text(&self.long_names)
     }
 
     /// A function without statements.
@@ -197,7 +210,7 @@ impl Body {
             kind,
             name: String::from(name),
             registers: Vec::new(),
-            register_names: String::new(),
+            long_names: Vec::new(),
             locals: Vec::new(),
             labels: Vec::new(),
             names: BTreeMap::new(),
@@ -214,11 +227,12 @@ impl Body {
             results: Vec::new(),
             params: Vec::new(),
             committed: 0,
-            mnemonic: 0,
+            mnemonic: Mnemonic::default(),
             is_open: false,
             guard: None,
             predicate: None,
             mentions: Vec::new(),
+            unused: Vec::new(),
             error: None,
             unfinished: None,
         }
@@ -239,14 +253,15 @@ impl Body {
     /// A statement with these dependencies was added: the registers among them have to be declared.
     #[inline]
     pub(crate) fn note_use(&mut self) {
-        for mention in &self.mentions {
-            if let Dependency::Reg(r) = mention
-                && let Some(info) = self.registers.get(*r as usize)
-                && info.fresh_number > 0
-                && let Some(Some(at)) = self.fresh_of.get(info.ty.index())
-                && let Some(fresh) = self.fresh.get_mut(usize::from(*at))
-            {
-                fresh.highest_used = fresh.highest_used.max(info.fresh_number);
+        for register in self.unused.drain(..) {
+            if let Some(info) = self.registers.get_mut(register as usize) {
+                info.is_used = true;
+                if info.is_fresh
+                    && let Some(Some(at)) = self.fresh_of.get(info.ty.index())
+                    && let Some(fresh) = self.fresh.get_mut(usize::from(*at))
+                {
+                    fresh.highest_used = fresh.highest_used.max(info.number);
+                }
             }
         }
     }
@@ -254,6 +269,7 @@ impl Body {
     /// A statement that mentions what was noted is refused.
     pub(crate) fn rollback_refs(&mut self) {
         self.is_in_order = false;
+        self.unused.clear();
         for mention in self.mentions.drain(..) {
             if let Dependency::Label(l) = mention
                 && let Some(label) = self.labels.get_mut(l as usize)
@@ -339,9 +355,10 @@ impl Body {
             || self.ranges.iter().any(in_range)
     }
 
+    #[inline]
     pub(super) fn indent(&mut self) {
         for _ in 0..self.scopes.len().min(MOST_TABS) {
-            self.out.text.push('\t');
+            self.out.text.push(b'\t');
         }
     }
 
@@ -359,10 +376,7 @@ impl Body {
     pub(super) fn line(&mut self, text: &str) -> Span {
         self.abandon();
         self.indent();
-        let start = self.out.text.len();
-        self.out.text.push_str(text);
-        let span = Span::at(start, self.out.text.len());
-        self.out.text.push('\n');
+        let span = self.out.text.push_line(text);
         self.committed = self.out.text.len();
         span
     }
@@ -378,8 +392,13 @@ impl Body {
     pub(super) fn push_statement(&mut self, statement: Statement, span: Span) -> StmtId {
         let span = StmtSpan::new(span, false);
         let id = push_statement(&mut self.records, statement, span);
-        self.out.order.push((id, span));
+        self.out.push(id);
         id
+    }
+
+    /// Removes the text of the current block from a place on, with its statements.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.out.truncate(len, self.records.stmt_spans());
     }
 
     // --- records of names ---
@@ -427,6 +446,7 @@ impl Body {
         ty: ScalarType,
         decl: RegDeclId,
         count: u64,
+        span: StmtSpan,
     ) -> StmtId {
         let stmt = self.records.statement_table().next_id();
         let Some(record) = self.records.reg_decls_mut().get_mut(decl) else {
@@ -445,7 +465,6 @@ impl Body {
             len: 1,
         };
         let id = declarations.decls.push(decl);
-        let span = StmtSpan::new(Span::default(), false);
         push_statement(&mut self.records, Statement::Decl(id), span)
     }
 
@@ -464,8 +483,7 @@ impl Body {
     /// Notes a statement that was begun and not ended.
     pub(super) fn abandon(&mut self) {
         if self.is_open {
-            let text = self.out.text.get(self.committed..).unwrap_or_default();
-            let message = format!("`{}` was begun and not ended", text.trim());
+            let message = format!("`{}` was begun and not ended", self.mnemonic.text());
             let help =
                 "end it with its operands: the method of its type, or `emit(())` where it has none";
             self.unfinished.get_or_insert(BuildError::new(
@@ -473,8 +491,7 @@ impl Body {
                 message,
                 help,
             ));
-            self.out.truncate(self.committed);
-            (self.is_open, self.is_in_order) = (false, false);
+            (self.is_open, self.guard) = (false, None);
         }
     }
 }

@@ -1,41 +1,73 @@
 //! Text with its statements, and blocks of it.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::{Span, StmtSpan};
+use ptx_ir::{StmtId, StmtSpan};
 
-use crate::draft::Order;
+use crate::text::Text;
 
-/// Text and the statements in it.
+/// Text and the statements in it. The body has their spans, counted from the start of this text.
 #[derive(Default, Debug)]
 pub(crate) struct Chunk {
-    pub(crate) text: String,
-    /// The statements, with their places in the text.
-    pub(crate) order: Order,
+    pub(crate) text: Text,
+    /// The statements in order, as ranges of successive ids.
+    pub(crate) statements: Vec<(u32, u32)>,
+    /// What was cut off before the text, from where the spans still count.
+    pub(crate) cut: u32,
 }
 
 impl Chunk {
-    /// Takes back what begins at or after a place.
-    pub(super) fn truncate(&mut self, len: usize) {
-        self.text.truncate(len);
-        while (self.order.last()).is_some_and(|(_, s)| s.span().start as usize >= len) {
-            self.order.pop();
+    #[inline]
+    pub(super) fn push(&mut self, stmt: StmtId) {
+        let id = stmt.as_u32();
+        match self.statements.last_mut() {
+            Some((_, end)) if *end == id => *end += 1,
+            _ => self.statements.push((id, id + 1)),
         }
     }
-}
 
-impl Chunk {
-    /// Cuts off what begins at or after a place.
-    pub(super) fn split_off(&mut self, at: usize) -> Self {
-        let text = self.text.split_off(at);
-        let first = (self.order).partition_point(|(_, s)| (s.span().start as usize) < at);
-        let mut order = self.order.split_off(first);
-        for (_, s) in &mut order {
-            let (span, at) = (s.span(), at as u32);
-            *s = StmtSpan::new(Span::new(span.start - at, span.end - at), s.has_comments());
+    /// How many statements begin before a place.
+    fn before(&self, spans: &[StmtSpan], at: usize) -> (usize, u32) {
+        let starts_before = |id: u32| {
+            let span = spans.get(id as usize);
+            span.is_some_and(|s| (s.span().start as usize) < at)
+        };
+        let whole = (self.statements).partition_point(|(_, end)| starts_before(end - 1));
+        let (first, end) = self.statements.get(whole).copied().unwrap_or_default();
+        // The range with the place has few statements after it.
+        let kept = (first..end).rev().find(|id| starts_before(*id));
+        (whole, kept.map_or(first, |id| id + 1))
+    }
+
+    /// Removes what begins at or after a place.
+    pub(super) fn truncate(&mut self, len: usize, spans: &[StmtSpan]) {
+        if len < self.text.len() {
+            drop(self.split_off(len, spans));
         }
-        Self { text, order }
+    }
+
+    /// Cuts off what begins at or after a place.
+    pub(super) fn split_off(&mut self, at: usize, spans: &[StmtSpan]) -> Self {
+        let (whole, middle) = self.before(spans, at);
+        let mut statements = self.statements.split_off(whole);
+        if let Some(range) = statements.first_mut()
+            && range.0 < middle
+        {
+            self.statements.push((range.0, middle));
+            range.0 = middle;
+        }
+        statements.retain(|(first, end)| first < end);
+        Self {
+            text: self.text.split_off(at),
+            statements,
+            cut: at as u32,
+        }
+    }
+
+    /// The statements in order.
+    pub(super) fn ids(&self) -> impl Iterator<Item = StmtId> + '_ {
+        let ranges = self.statements.iter();
+        ranges.flat_map(|(first, end)| (*first..*end).map(StmtId::new))
     }
 }
 

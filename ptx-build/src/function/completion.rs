@@ -14,16 +14,18 @@ use super::chunk::Chunk;
 use crate::check::Parsed;
 use crate::draft::{Definition, Order};
 
-/// Moves statements to a later place in the text.
-fn shift<'s>(spans: impl IntoIterator<Item = &'s mut StmtSpan>, by: u32) {
-    for span in spans {
-        *span = StmtSpan::new(span.span().shifted(by), span.has_comments());
-    }
+/// Moves a statement to another place in the text.
+fn shift(span: &mut StmtSpan, from: u32, to: u32) {
+    let old = span.span();
+    *span = StmtSpan::new(
+        Span::new(old.start - from + to, old.end - from + to),
+        span.has_comments(),
+    );
 }
 
 impl FunctionBuilder<'_> {
     /// Adds the function to its module, with its header and the declarations of its fresh registers.
-    pub(super) fn complete(&mut self, header: &str, parsed: &Parsed, fresh: &mut Chunk) {
+    pub(super) fn complete(&mut self, header: &str, parsed: &Parsed, fresh: Chunk) {
         let bindings = self.parameter_bindings();
         let record = self.body.record;
         let draft = &mut self.module.draft;
@@ -31,31 +33,35 @@ impl FunctionBuilder<'_> {
         let before = header.len().saturating_sub(fresh.text.len());
         let (start, open) = (self.module.text_len(), parsed.open_brace());
         let is_in_order = self.is_in_order();
+        let mut order = Order::new();
         let text = self.module.text_mut();
         text.push_str(header.get(..before).unwrap_or_default());
-        // Places of statements count from the brace.
-        let at = |text: &String| text.len() as u32 - start - open;
-        shift(fresh.order.iter_mut().map(|(_, span)| span), at(text));
-        text.push_str(&fresh.text);
-        let mut order: Order = fresh.order.clone();
-        let first = at(text);
-        self.body.layout(|chunk| {
-            let text = self.module.text_mut();
-            if !is_in_order {
-                shift(chunk.order.iter_mut().map(|(_, span)| span), at(text));
-                order.append(&mut chunk.order);
+        let declared_last = fresh.ids().count();
+        for mut chunk in self.body.layout(fresh) {
+            // Places of statements count from the brace.
+            let at = self.module.text_len() - start - open;
+            let records = &mut self.body.records;
+            let spans = records.origins_mut();
+            for (first, end) in &chunk.statements {
+                let spans = spans.get_mut(*first as usize..*end as usize);
+                for span in spans.unwrap_or_default() {
+                    shift(span, chunk.cut, at);
+                }
             }
-            text.push_str(&chunk.text);
-        });
-        let text = self.module.text_mut();
-        text.push('}');
-        let end = at(text);
+            if !is_in_order {
+                let spans = records.stmt_spans();
+                let placed = chunk.ids().map(|id| (id, spans.get(id.index())));
+                order.extend(placed.filter_map(|(id, span)| Some((id, *span?))));
+            }
+            self.module.text_mut().push_text(&mut chunk.text);
+        }
+        self.module.text_mut().push_str("}");
         if is_in_order {
-            self.settle(&fresh.order, first);
+            self.settle(declared_last);
         }
         let mut records = mem::take(&mut self.body.records);
         *records.base_mut() = start + open;
-        *records.end_mut() = end;
+        *records.end_mut() = self.module.text_len() - start - open;
         *records.closed_mut() = true;
         let definition = match is_in_order {
             true => Definition::Final(records),
@@ -79,35 +85,25 @@ impl FunctionBuilder<'_> {
         for (ty, prefix, decl, highest) in fresh {
             let count = u64::from(highest) + 1;
             let text = format!("{} {ty} {prefix}<{count}>;", StateSpace::Reg.text());
+            chunk.text.push(b'\t');
+            let span = StmtSpan::new(chunk.text.push_line(&text), false);
             let module = &mut self.module.draft.module;
-            let stmt = self.body.declare_fresh(module, ty, decl, count);
-            chunk.text.push('\t');
-            let start = chunk.text.len();
-            chunk.text.push_str(&text);
-            let span = Span::at(start, chunk.text.len());
-            chunk.text.push('\n');
-            chunk.order.push((stmt, StmtSpan::new(span, false)));
+            chunk.push(self.body.declare_fresh(module, ty, decl, count, span));
         }
         chunk
     }
 
-    /// Moves the declarations of fresh registers, which are the last statements, before the others, which begin at `first`.
-    fn settle(&mut self, fresh: &Order, first: u32) {
+    /// Moves the declarations of fresh registers, which are the last `new` statements, before the others.
+    fn settle(&mut self, new: usize) {
         let records = &mut self.body.records;
-        let (all, new) = (records.statement_table().len(), fresh.len());
-        let others = all - new;
+        let others = records.statement_table().len() - new;
         let moved = |id: StmtId| match id.index().checked_sub(others) {
             Some(index) => StmtId::from_index(index),
             None => StmtId::from_index(id.index() + new),
         };
         let statements = records.statements_mut().values_mut();
         statements.into_slice().rotate_right(new);
-        let spans = records.origins_mut();
-        shift(spans.iter_mut().take(others), first);
-        spans.rotate_right(new);
-        for (span, (_, place)) in spans.iter_mut().zip(fresh) {
-            *span = *place;
-        }
+        records.origins_mut().rotate_right(new);
         for label in records.labels_mut().values_mut() {
             label.stmt = moved(label.stmt);
         }

@@ -30,8 +30,7 @@ impl<'m> FunctionBuilder<'m> {
     pub fn trailing_comment(&mut self, text: &str) {
         self.body.abandon();
         let mut lines = text.lines().map(comment_line);
-        if self.body.out.text.ends_with('\n') {
-            self.body.out.text.pop();
+        if self.body.out.text.pop_newline() {
             let first = lines.next().unwrap_or_default();
             let _ = writeln!(self.body.out.text, " // {first}");
             self.body.committed = self.body.out.text.len();

@@ -54,7 +54,7 @@ impl FunctionBuilder<'_> {
             let new = copier.names.to.statement_table().next_id();
             let span = StmtSpan::new(span, comments);
             copier.statement(id, span);
-            self.body.out.order.push((new, span));
+            self.body.out.push(new);
         }
         self.body.records = copier.finish();
         // Scopes of the text have numbers as well.

@@ -159,12 +159,9 @@ impl FunctionBuilder<'_> {
         let body = &mut self.body;
         body.abandon();
         for _ in 1..body.scopes.len().min(MOST_TABS + 1) {
-            body.out.text.push('\t');
+            body.out.text.push(b'\t');
         }
-        let start = body.out.text.len();
-        body.out.text.push_str(text);
-        let span = Span::at(start, body.out.text.len());
-        body.out.text.push('\n');
+        let span = body.out.text.push_line(text);
         body.committed = body.out.text.len();
         span
     }
@@ -334,8 +331,7 @@ impl FunctionBuilder<'_> {
         writer.push(directive.text());
         of.write_all(&mut writer);
         writer.push(";");
-        let text = self.body.out.text.get(at..).unwrap_or_default();
-        let text = text.to_string();
+        let text = self.body.out.text.after(at).to_string();
         self.body.out.text.truncate(at);
         if let Some(error) = self.body.error.take() {
             self.body.rollback_refs();

@@ -19,6 +19,7 @@ use alloc::format;
 use alloc::string::String;
 
 use ptx_ir::{Code, FuncId, FunctionKind};
+use ptx_isa::Opcode;
 
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::Func;
@@ -120,11 +121,11 @@ impl<'m> FunctionBuilder<'m> {
         self.check_labels()?;
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
-        let mut fresh = self.fresh_registers();
-        let (header, parsed) = self.check_header(&of, &fresh.text)?;
+        let fresh = self.fresh_registers();
+        let (header, parsed) = self.check_header(&of, fresh.text.after(0))?;
         self.is_finished = true;
         self.body.declared.push(self.func.index);
-        self.complete(&header, &parsed, &mut fresh);
+        self.complete(&header, &parsed, fresh);
         Ok(self.func)
     }
 
@@ -193,7 +194,7 @@ impl<'m> FunctionBuilder<'m> {
     #[inline]
     pub(crate) fn statement<const COUNTS: u32>(
         &mut self,
-        opcode: &str,
+        opcode: Opcode,
     ) -> InstBuilder<'_, 'm, COUNTS> {
         InstBuilder::new(self, opcode)
     }

@@ -11,12 +11,11 @@ use ptx_isa::{ScalarType, StateSpace};
 use super::body::{Fresh, RangeInfo};
 use super::{FunctionBuilder, Meaning};
 use crate::declaration::{Declaration, MOST_MEMBERS, Name};
-use crate::declared::RegisterInfo;
+use crate::declared::{RegisterInfo, ShortName};
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, RegRange};
 use crate::handle_owner::Handle;
 use crate::lexical::ends_with_digit;
-use crate::literal::push_digits;
 use crate::name_scope::NameScope;
 use crate::refusal::hidden;
 
@@ -54,17 +53,19 @@ impl FunctionBuilder<'_> {
             Some(at) => usize::from(at),
             None => self.add_fresh(ty),
         };
-        let start = self.body.register_names.len() as u32;
-        let (mut number, mut decl) = (0, RegDeclId::new(0));
+        let (mut number, mut decl, mut name) = (0, RegDeclId::new(0), ShortName::default());
         if let Some(fresh) = self.body.fresh.get_mut(at) {
             fresh.count += 1;
             (number, decl) = (fresh.count, fresh.decl);
-            self.body.register_names.push_str(&fresh.prefix);
-            push_digits(&mut self.body.register_names, number.into());
+            fresh.last = match fresh.last.increment() {
+                Some(next) => next,
+                None => fresh.name(&mut self.body.long_names),
+            };
+            name = fresh.last;
         }
-        let reg = self.push_register((decl, number), start, ty, 1, false);
+        let reg = self.push_register((decl, number), name, ty, 1, false);
         if let Some(info) = self.body.registers.last_mut() {
-            info.fresh_number = number;
+            info.is_fresh = true;
         }
         reg
     }
@@ -93,6 +94,7 @@ impl FunctionBuilder<'_> {
             decl,
             ty,
             prefix,
+            last: ShortName::default(),
             count: 0,
             highest_used: 0,
         });
@@ -105,23 +107,23 @@ impl FunctionBuilder<'_> {
     pub(super) fn push_register(
         &mut self,
         (decl, number): (RegDeclId, u32),
-        start: u32,
+        name: ShortName,
         ty: ScalarType,
         vector: u8,
         parameter: bool,
     ) -> Reg {
         let index = self.body.registers.len() as u32;
         self.body.registers.push(RegisterInfo {
+            name,
             id: None,
             decl,
             number,
-            start,
-            end: self.body.register_names.len() as u32,
             ty,
             vector,
             visible: true,
             is_parameter: parameter,
-            fresh_number: 0,
+            is_fresh: false,
+            is_used: false,
         });
         Reg {
             owner: self.body.owner,
@@ -141,8 +143,7 @@ impl FunctionBuilder<'_> {
             true => self.claim_parameter(name, Meaning::Register(index))?,
             false => self.claim(name, Meaning::Register(index))?,
         }
-        let start = self.body.register_names.len() as u32;
-        self.body.register_names.push_str(name);
+        let short = ShortName::new(name, &mut self.body.long_names);
         // That of another register has its record when the declaration is added.
         let mut decl = RegDeclId::new(0);
         if parameter {
@@ -150,7 +151,7 @@ impl FunctionBuilder<'_> {
             decl = self.body.add_register_name(name, None, ty, vector);
             self.body.is_in_order = false;
         }
-        let reg = self.push_register((decl, 0), start, ty, vector, parameter);
+        let reg = self.push_register((decl, 0), short, ty, vector, parameter);
         if parameter {
             self.body.record_register(reg.index);
         }
@@ -399,9 +400,8 @@ impl FunctionBuilder<'_> {
         if !info.is_open || inner.any(hides) || last.is_some_and(|(d, _)| d > depth) {
             return Err(hidden("register", &name));
         }
-        let start = self.body.register_names.len() as u32;
-        self.body.register_names.push_str(&name);
-        let reg = self.push_register((decl, number as u32), start, ty, vector, false);
+        let short = ShortName::new(&name, &mut self.body.long_names);
+        let reg = self.push_register((decl, number as u32), short, ty, vector, false);
         let meaning = Meaning::Register(reg.index);
         match last {
             // The place that was kept for it.

@@ -4,6 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use ptx_ir::raw::{RawBody, RawModule};
+use ptx_isa::Opcode;
 use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
 
 use super::FunctionBuilder;
@@ -33,12 +34,14 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Puts the statement that follows under a guard: `@p`.
     pub fn guard(&mut self, predicate: Reg) -> &mut Self {
+        self.body.abandon();
         self.body.guard = Some((predicate, false));
         self
     }
 
     /// Puts the statement that follows under an inverted guard: `@!p`.
     pub fn guard_not(&mut self, predicate: Reg) -> &mut Self {
+        self.body.abandon();
         self.body.guard = Some((predicate, true));
         self
     }
@@ -54,46 +57,66 @@ impl<'m> FunctionBuilder<'m> {
             self.body.guard = None;
             return Err(error);
         }
-        self.begin(mnemonic);
+        self.body.abandon();
+        self.body.is_open = true;
+        self.body.mnemonic.set_text(mnemonic);
         self.end(operands)
     }
 
     #[inline]
-    pub(crate) fn begin(&mut self, opcode: &str) {
+    pub(crate) fn begin(&mut self, opcode: Opcode) {
         self.body.abandon();
-        self.body.mentions.clear();
-        self.body.indent();
-        if let Some((predicate, negated)) = self.body.guard.take() {
-            self.body
-                .out
-                .text
-                .push_str(if negated { "@!" } else { "@" });
-            self.writer(false).register(predicate);
-            self.body.out.text.push(' ');
-            self.body.predicate = Some(GuardSense::negated_if(negated));
-        } else {
-            self.body.predicate = None;
-        }
-        self.body.mnemonic = self.body.out.text.len();
         self.body.is_open = true;
-        self.body.out.text.push_str(opcode);
+        self.body.mnemonic.begin(opcode);
     }
 
     #[inline]
     pub(crate) fn end(&mut self, operands: impl IntoOperands) -> Result<(), BuildError> {
-        let mnemonic = self.body.out.text.as_bytes().get(self.body.mnemonic..);
-        let sig = self.module.draft.signature(mnemonic.unwrap_or_default());
-        let predicate = self.body.operands.first().copied();
-        let mut writer = self.writer(sig.1);
+        let (sig, mut writer) = self.begin_operands();
+        operands.write_all(&mut writer);
+        self.end_operands(sig)
+    }
+
+    /// Writes the guard and the mnemonic.
+    #[inline(never)]
+    fn begin_operands(&mut self) -> (SigId, Writer<'_>) {
+        let body = &mut self.body;
+        body.is_open = false;
+        body.mentions.clear();
+        body.predicate = None;
+        body.indent();
+        if let Some((predicate, negated)) = body.guard.take() {
+            self.write_guard(predicate, negated);
+        }
+        let body = &mut self.body;
+        let sig = (self.module.draft).mnemonic(&mut body.mnemonic, &mut body.out.text);
+        let predicate = body.operands.first().copied();
+        let writer = self.writer(sig.takes_lists);
         if writer.body.predicate.is_some() {
             writer.body.operands.extend(predicate);
         }
-        operands.write_all(&mut writer);
-        self.body.out.text.push_str(";\n");
-        self.body.is_open = false;
+        (sig.id, writer)
+    }
+
+    #[cold]
+    fn write_guard(&mut self, predicate: Reg, negated: bool) {
+        self.body
+            .out
+            .text
+            .push_str(if negated { "@!" } else { "@" });
+        self.writer(false).register(predicate);
+        self.body.out.text.push(b' ');
+        self.body.predicate = Some(GuardSense::negated_if(negated));
+    }
+
+    /// Adds the instruction whose text and operands were written, if it is legal.
+    #[inline(never)]
+    fn end_operands(&mut self, sig: SigId) -> Result<(), BuildError> {
+        self.body.out.text.push_array(b";\n");
         let result = match self.body.error.take() {
             Some(error) => Err(error),
-            None => self.add_instruction(sig.0),
+            None if self.body.is_irregular => self.add_irregular(),
+            None => self.add_instruction(sig),
         };
         match result {
             Ok(()) => {
@@ -102,29 +125,25 @@ impl<'m> FunctionBuilder<'m> {
             }
             Err(_) => {
                 self.body.rollback_refs();
-                self.body.out.truncate(self.body.committed);
+                self.body.truncate(self.body.committed);
             }
         }
         result
     }
 
-    /// Adds the instruction whose text and operands were written, if it is legal.
     #[inline]
     fn add_instruction(&mut self, sig: SigId) -> Result<(), BuildError> {
-        if self.body.is_irregular {
-            return self.add_irregular();
-        }
         self.enter();
         let body = &mut self.body;
         let range = body.records.pool_mut().extend(&body.operands);
         let inst = Inst::new(sig, range, body.predicate);
-        let inst = body.records.insts_mut().push(inst);
+        let id = body.records.insts_mut().push(inst);
         let draft = &mut self.module.draft;
         draft.checker.extend_body(&body.records);
-        let is_legal = draft.checker.is_legal(&draft.module, &body.records, inst);
+        let is_legal = draft.checker.is_legal(&draft.module, &body.records, id);
         let indent = body.depth().min(MOST_TABS);
         let span = Span::at(body.committed + indent, body.out.text.len() - 1);
-        let stmt = body.push_statement(Statement::Inst(inst), span);
+        let stmt = body.push_statement(Statement::Inst(id), span);
         match is_legal {
             true => Ok(()),
             false => self.judge(stmt, sig),
@@ -143,8 +162,7 @@ impl<'m> FunctionBuilder<'m> {
 
     /// The text of the statement that is being made, and where it begins.
     fn open_text(&self) -> (String, u32) {
-        let text = self.body.out.text.get(self.body.committed..);
-        let text = text.unwrap_or_default();
+        let text = self.body.out.text.after(self.body.committed);
         let start = self.body.committed + text.len() - text.trim_start().len();
         (text.trim().to_string(), start as u32)
     }
@@ -290,7 +308,7 @@ impl<'m> FunctionBuilder<'m> {
         if mark < self.body.out.text.len() {
             self.body.is_in_order = false;
         }
-        self.body.out.truncate(mark);
+        self.body.truncate(mark);
         self.body.committed = mark;
     }
 

@@ -3,6 +3,7 @@
 
 use crate::function::FunctionBuilder;
 use crate::statement::InstBuilder;
+use ptx_isa::Opcode;
 
 impl<'m> FunctionBuilder<'m> {
 
@@ -17,14 +18,14 @@ impl<'m> FunctionBuilder<'m> {
     /// abs.bf16x2 d, a    // 9.7.4.6
     /// abs.type d, a    // 9.7.1.10
     /// ```
-    #[inline] pub fn abs(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("abs") }
+    #[inline] pub fn abs(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Abs) }
 
     /// `activemask`
     ///
     /// ```text
     /// activemask.b32 d    // 9.7.13.11
     /// ```
-    #[inline] pub fn activemask(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("activemask") }
+    #[inline] pub fn activemask(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Activemask) }
 
     /// `add`
     ///
@@ -41,35 +42,35 @@ impl<'m> FunctionBuilder<'m> {
     /// add.sat.stype d, a, b    // 9.7.1.1
     /// add{.rnd}{.sat}.f32.atype d, a, c    // 9.7.5.1
     /// ```
-    #[inline] pub fn add(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("add") }
+    #[inline] pub fn add(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Add) }
 
     /// `addc`
     ///
     /// ```text
     /// addc{.cc}.type d, a, b    // 9.7.2.2
     /// ```
-    #[inline] pub fn addc(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("addc") }
+    #[inline] pub fn addc(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Addc) }
 
     /// `alloca`
     ///
     /// ```text
     /// alloca.type ptr, size{, immAlign}    // 9.7.17.3
     /// ```
-    #[inline] pub fn alloca(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement("alloca") }
+    #[inline] pub fn alloca(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::Alloca) }
 
     /// `and`
     ///
     /// ```text
     /// and.type d, a, b    // 9.7.8.1
     /// ```
-    #[inline] pub fn and(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("and") }
+    #[inline] pub fn and(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::And) }
 
     /// `applypriority`
     ///
     /// ```text
     /// applypriority{.global}.level::eviction_priority [a], size    // 9.7.9.16
     /// ```
-    #[inline] pub fn applypriority(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("applypriority") }
+    #[inline] pub fn applypriority(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Applypriority) }
 
     /// `atom`
     ///
@@ -87,7 +88,7 @@ impl<'m> FunctionBuilder<'m> {
     /// atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_16_bit.half_word_type d, [a], b{, cache-policy}    // 9.7.13.5
     /// atom{.sem}{.scope}{.global}.op.noftz{.level::cache_hint}.vec_32_bit.packed_type d, [a], b{, cache-policy}    // 9.7.13.5
     /// ```
-    #[inline] pub fn atom(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("atom") }
+    #[inline] pub fn atom(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Atom) }
 
     /// `bar`
     ///
@@ -102,7 +103,7 @@ impl<'m> FunctionBuilder<'m> {
     /// bar.red.op.pred p, a{, b}, c    // 9.7.13.1
     /// bar.warp.sync membermask    // 9.7.13.2
     /// ```
-    #[inline] pub fn bar(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement("bar") }
+    #[inline] pub fn bar(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement(Opcode::Bar) }
 
     /// `barrier`
     ///
@@ -118,21 +119,21 @@ impl<'m> FunctionBuilder<'m> {
     /// barrier.red.popc{.aligned}.u32 d, a{, b}, c    // 9.7.13.1
     /// barrier.red.op{.aligned}.pred p, a{, b}, c    // 9.7.13.1
     /// ```
-    #[inline] pub fn barrier(&mut self) -> InstBuilder<'_, 'm, 31> { self.statement("barrier") }
+    #[inline] pub fn barrier(&mut self) -> InstBuilder<'_, 'm, 31> { self.statement(Opcode::Barrier) }
 
     /// `bfe`
     ///
     /// ```text
     /// bfe.type d, a, b, c    // 9.7.1.19
     /// ```
-    #[inline] pub fn bfe(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("bfe") }
+    #[inline] pub fn bfe(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Bfe) }
 
     /// `bfi`
     ///
     /// ```text
     /// bfi.type f, a, b, c, d    // 9.7.1.20
     /// ```
-    #[inline] pub fn bfi(&mut self) -> InstBuilder<'_, 'm, 32> { self.statement("bfi") }
+    #[inline] pub fn bfi(&mut self) -> InstBuilder<'_, 'm, 32> { self.statement(Opcode::Bfi) }
 
     /// `bfind`
     ///
@@ -140,42 +141,42 @@ impl<'m> FunctionBuilder<'m> {
     /// bfind.type d, a    // 9.7.1.16
     /// bfind.shiftamt.type d, a    // 9.7.1.16
     /// ```
-    #[inline] pub fn bfind(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("bfind") }
+    #[inline] pub fn bfind(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Bfind) }
 
     /// `bmsk`
     ///
     /// ```text
     /// bmsk.mode.b32 d, a, b    // 9.7.1.22
     /// ```
-    #[inline] pub fn bmsk(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("bmsk") }
+    #[inline] pub fn bmsk(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Bmsk) }
 
     /// `bra`
     ///
     /// ```text
     /// bra{.uni} tgt    // 9.7.12.3
     /// ```
-    #[inline] pub fn bra(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("bra") }
+    #[inline] pub fn bra(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Bra) }
 
     /// `brev`
     ///
     /// ```text
     /// brev.type d, a    // 9.7.1.18
     /// ```
-    #[inline] pub fn brev(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("brev") }
+    #[inline] pub fn brev(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Brev) }
 
     /// `brkpt`
     ///
     /// ```text
     /// brkpt    // 9.7.19.1
     /// ```
-    #[inline] pub fn brkpt(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement("brkpt") }
+    #[inline] pub fn brkpt(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement(Opcode::Brkpt) }
 
     /// `brx`
     ///
     /// ```text
     /// brx.idx{.uni} index, tlist    // 9.7.12.4
     /// ```
-    #[inline] pub fn brx(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("brx") }
+    #[inline] pub fn brx(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Brx) }
 
     /// `call`
     ///
@@ -184,7 +185,7 @@ impl<'m> FunctionBuilder<'m> {
     /// call{.uni} {(ret-param),} fptr{, (param-list)}, flist    // 9.7.12.5
     /// call{.uni} {(ret-param),} fptr{, (param-list)}, fproto    // 9.7.12.5
     /// ```
-    #[inline] pub fn call(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement("call") }
+    #[inline] pub fn call(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement(Opcode::Call) }
 
     /// `clusterlaunchcontrol`
     ///
@@ -194,28 +195,28 @@ impl<'m> FunctionBuilder<'m> {
     /// clusterlaunchcontrol.query_cancel.dimension.b32.b128 reg, try_cancel_response    // 9.7.13.18
     /// clusterlaunchcontrol.try_cancel.async{.space}.completion_mechanism{.multicast::cluster::all}.b128 [addr], [mbar]    // 9.7.13.17
     /// ```
-    #[inline] pub fn clusterlaunchcontrol(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("clusterlaunchcontrol") }
+    #[inline] pub fn clusterlaunchcontrol(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Clusterlaunchcontrol) }
 
     /// `clz`
     ///
     /// ```text
     /// clz.type d, a    // 9.7.1.15
     /// ```
-    #[inline] pub fn clz(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("clz") }
+    #[inline] pub fn clz(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Clz) }
 
     /// `cnot`
     ///
     /// ```text
     /// cnot.type d, a    // 9.7.8.5
     /// ```
-    #[inline] pub fn cnot(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("cnot") }
+    #[inline] pub fn cnot(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Cnot) }
 
     /// `copysign`
     ///
     /// ```text
     /// copysign.type d, a, b    // 9.7.3.2
     /// ```
-    #[inline] pub fn copysign(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("copysign") }
+    #[inline] pub fn copysign(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Copysign) }
 
     /// `cos`
     ///
@@ -223,7 +224,7 @@ impl<'m> FunctionBuilder<'m> {
     /// cos.approx{.ftz}.f32 d, a    // 9.7.3.19
     /// cos.f32 d, a    // 9.7.3.19
     /// ```
-    #[inline] pub fn cos(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("cos") }
+    #[inline] pub fn cos(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Cos) }
 
     /// `cp`
     ///
@@ -253,7 +254,7 @@ impl<'m> FunctionBuilder<'m> {
     /// cp.reduce.async.bulk.dst.src.completion_mechanism{.level::cache_hint}.add.noftz.type [dstMem], [srcMem], size{, cache-policy}    // 9.7.9.25.4.2
     /// cp.reduce.async.bulk.tensor.dim.dst.src.redOp{.load_mode}.completion_mechanism{.level::cache_hint} [tensorMap, tensorCoords], [srcMem]{, cache-policy}    // 9.7.9.25.5.3
     /// ```
-    #[inline] pub fn cp(&mut self) -> InstBuilder<'_, 'm, 255> { self.statement("cp") }
+    #[inline] pub fn cp(&mut self) -> InstBuilder<'_, 'm, 255> { self.statement(Opcode::Cp) }
 
     /// `createpolicy`
     ///
@@ -262,7 +263,7 @@ impl<'m> FunctionBuilder<'m> {
     /// createpolicy.fractional.level::primary_priority{.level::secondary_priority}.b64 cache-policy{, fraction}    // 9.7.9.18
     /// createpolicy.range{.global}.level::primary_priority{.level::secondary_priority}.b64 cache-policy, [a], primary-size, total-size    // 9.7.9.18
     /// ```
-    #[inline] pub fn createpolicy(&mut self) -> InstBuilder<'_, 'm, 22> { self.statement("createpolicy") }
+    #[inline] pub fn createpolicy(&mut self) -> InstBuilder<'_, 'm, 22> { self.statement(Opcode::Createpolicy) }
 
     /// `cvt`
     ///
@@ -304,7 +305,7 @@ impl<'m> FunctionBuilder<'m> {
     /// cvt.pack.sat.convertType.abType d, a, b    // 9.7.9.22
     /// cvt.pack.sat.convertType.abType.cType d, a, b, c    // 9.7.9.22
     /// ```
-    #[inline] pub fn cvt(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement("cvt") }
+    #[inline] pub fn cvt(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement(Opcode::Cvt) }
 
     /// `cvta`
     ///
@@ -313,14 +314,14 @@ impl<'m> FunctionBuilder<'m> {
     /// cvta.space.size p, var    // 9.7.9.20
     /// cvta.to.space.size p, a    // 9.7.9.20
     /// ```
-    #[inline] pub fn cvta(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("cvta") }
+    #[inline] pub fn cvta(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Cvta) }
 
     /// `discard`
     ///
     /// ```text
     /// discard{.global}.level [a], size    // 9.7.9.17
     /// ```
-    #[inline] pub fn discard(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("discard") }
+    #[inline] pub fn discard(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Discard) }
 
     /// `div`
     ///
@@ -333,7 +334,7 @@ impl<'m> FunctionBuilder<'m> {
     /// div.type d, a, b    // 9.7.1.8
     /// div.full{.ftz}.f32 d, a, b    // 9.7.3.8
     /// ```
-    #[inline] pub fn div(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("div") }
+    #[inline] pub fn div(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Div) }
 
     /// `dp2a`
     ///
@@ -341,21 +342,21 @@ impl<'m> FunctionBuilder<'m> {
     /// dp2a.hi.atype.btype d, a, b, c    // 9.7.1.24
     /// dp2a.lo.atype.btype d, a, b, c    // 9.7.1.24
     /// ```
-    #[inline] pub fn dp2a(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("dp2a") }
+    #[inline] pub fn dp2a(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Dp2a) }
 
     /// `dp4a`
     ///
     /// ```text
     /// dp4a.atype.btype d, a, b, c    // 9.7.1.23
     /// ```
-    #[inline] pub fn dp4a(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("dp4a") }
+    #[inline] pub fn dp4a(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Dp4a) }
 
     /// `elect`
     ///
     /// ```text
     /// elect.sync d|p, membermask    // 9.7.13.14
     /// ```
-    #[inline] pub fn elect(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("elect") }
+    #[inline] pub fn elect(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Elect) }
 
     /// `ex2`
     ///
@@ -365,14 +366,14 @@ impl<'m> FunctionBuilder<'m> {
     /// ex2.approx.atype d, a    // 9.7.4.10
     /// ex2.approx.ftz.btype d, a    // 9.7.4.10
     /// ```
-    #[inline] pub fn ex2(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("ex2") }
+    #[inline] pub fn ex2(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Ex2) }
 
     /// `exit`
     ///
     /// ```text
     /// exit    // 9.7.12.7
     /// ```
-    #[inline] pub fn exit(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement("exit") }
+    #[inline] pub fn exit(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement(Opcode::Exit) }
 
     /// `fence`
     ///
@@ -387,7 +388,7 @@ impl<'m> FunctionBuilder<'m> {
     /// fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster    // 9.7.13.4
     /// fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster    // 9.7.13.4
     /// ```
-    #[inline] pub fn fence(&mut self) -> InstBuilder<'_, 'm, 5> { self.statement("fence") }
+    #[inline] pub fn fence(&mut self) -> InstBuilder<'_, 'm, 5> { self.statement(Opcode::Fence) }
 
     /// `fma`
     ///
@@ -405,14 +406,14 @@ impl<'m> FunctionBuilder<'m> {
     /// fma.rnd.oob{.relu}.type d, a, b, c    // 9.7.4.4
     /// fma.rnd{.sat}.f32.abtype d, a, b, c    // 9.7.5.3
     /// ```
-    #[inline] pub fn fma(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("fma") }
+    #[inline] pub fn fma(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Fma) }
 
     /// `fns`
     ///
     /// ```text
     /// fns.b32 d, mask, base, offset    // 9.7.1.17
     /// ```
-    #[inline] pub fn fns(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("fns") }
+    #[inline] pub fn fns(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Fns) }
 
     /// `getctarank`
     ///
@@ -420,28 +421,28 @@ impl<'m> FunctionBuilder<'m> {
     /// getctarank{.space}.type d, a    // 9.7.9.24
     /// getctarank{.space}.type d, var    // 9.7.9.24
     /// ```
-    #[inline] pub fn getctarank(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("getctarank") }
+    #[inline] pub fn getctarank(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Getctarank) }
 
     /// `griddepcontrol`
     ///
     /// ```text
     /// griddepcontrol.action    // 9.7.13.13
     /// ```
-    #[inline] pub fn griddepcontrol(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement("griddepcontrol") }
+    #[inline] pub fn griddepcontrol(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement(Opcode::Griddepcontrol) }
 
     /// `isspacep`
     ///
     /// ```text
     /// isspacep.space p, a    // 9.7.9.19
     /// ```
-    #[inline] pub fn isspacep(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("isspacep") }
+    #[inline] pub fn isspacep(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Isspacep) }
 
     /// `istypep`
     ///
     /// ```text
     /// istypep.type p, a    // 9.7.10.6
     /// ```
-    #[inline] pub fn istypep(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("istypep") }
+    #[inline] pub fn istypep(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Istypep) }
 
     /// `ld`
     ///
@@ -455,7 +456,7 @@ impl<'m> FunctionBuilder<'m> {
     /// ld.global{.cop}.nc{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}    // 9.7.9.9
     /// ld.global.nc{.level1::eviction_priority}{.level2::eviction_priority}{.level::cache_hint}{.level::prefetch_size}{.vec}.type d, [a]{, cache-policy}    // 9.7.9.9
     /// ```
-    #[inline] pub fn ld(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement("ld") }
+    #[inline] pub fn ld(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::Ld) }
 
     /// `ldmatrix`
     ///
@@ -464,14 +465,14 @@ impl<'m> FunctionBuilder<'m> {
     /// ldmatrix.sync.aligned.m8n16.num{.ss}.dst_fmt.src_fmt r, [p]    // 9.7.14.5.15
     /// ldmatrix.sync.aligned.m16n16.num.trans{.ss}.dst_fmt.src_fmt r, [p]    // 9.7.14.5.15
     /// ```
-    #[inline] pub fn ldmatrix(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("ldmatrix") }
+    #[inline] pub fn ldmatrix(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Ldmatrix) }
 
     /// `ldu`
     ///
     /// ```text
     /// ldu{.ss}{.vec}.type d, [a]    // 9.7.9.10
     /// ```
-    #[inline] pub fn ldu(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("ldu") }
+    #[inline] pub fn ldu(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Ldu) }
 
     /// `lg2`
     ///
@@ -479,7 +480,7 @@ impl<'m> FunctionBuilder<'m> {
     /// lg2.approx{.ftz}.f32 d, a    // 9.7.3.20
     /// lg2.f32 d, a    // 9.7.3.20
     /// ```
-    #[inline] pub fn lg2(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("lg2") }
+    #[inline] pub fn lg2(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Lg2) }
 
     /// `lop3`
     ///
@@ -487,7 +488,7 @@ impl<'m> FunctionBuilder<'m> {
     /// lop3.b32 d, a, b, c, immLut    // 9.7.8.6
     /// lop3.BoolOp.b32 d|p, a, b, c, immLut, q    // 9.7.8.6
     /// ```
-    #[inline] pub fn lop3(&mut self) -> InstBuilder<'_, 'm, 96> { self.statement("lop3") }
+    #[inline] pub fn lop3(&mut self) -> InstBuilder<'_, 'm, 96> { self.statement(Opcode::Lop3) }
 
     /// `mad`
     ///
@@ -502,7 +503,7 @@ impl<'m> FunctionBuilder<'m> {
     /// mad.lo.type d, a, b, c    // 9.7.1.4
     /// mad.wide.type d, a, b, c    // 9.7.1.4
     /// ```
-    #[inline] pub fn mad(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("mad") }
+    #[inline] pub fn mad(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Mad) }
 
     /// `mad24`
     ///
@@ -511,7 +512,7 @@ impl<'m> FunctionBuilder<'m> {
     /// mad24.hi.sat.s32 d, a, b, c    // 9.7.1.6
     /// mad24.lo.type d, a, b, c    // 9.7.1.6
     /// ```
-    #[inline] pub fn mad24(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("mad24") }
+    #[inline] pub fn mad24(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Mad24) }
 
     /// `madc`
     ///
@@ -519,7 +520,7 @@ impl<'m> FunctionBuilder<'m> {
     /// madc.hi{.cc}.type d, a, b, c    // 9.7.2.6
     /// madc.lo{.cc}.type d, a, b, c    // 9.7.2.6
     /// ```
-    #[inline] pub fn madc(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("madc") }
+    #[inline] pub fn madc(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Madc) }
 
     /// `mapa`
     ///
@@ -527,7 +528,7 @@ impl<'m> FunctionBuilder<'m> {
     /// mapa{.space}.type d, a, b    // 9.7.9.23
     /// mapa{.space}.type d, sh, b    // 9.7.9.23
     /// ```
-    #[inline] pub fn mapa(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("mapa") }
+    #[inline] pub fn mapa(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Mapa) }
 
     /// `match`
     ///
@@ -537,7 +538,7 @@ impl<'m> FunctionBuilder<'m> {
     /// match.all.sync.b32 d{|p}, a, membermask    // 9.7.13.10
     /// match.all.sync.b64 d{|p}, a, membermask    // 9.7.13.10
     /// ```
-    #[inline] pub fn match_(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("match") }
+    #[inline] pub fn match_(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Match) }
 
     /// `max`
     ///
@@ -554,7 +555,7 @@ impl<'m> FunctionBuilder<'m> {
     /// max.atype d, a, b    // 9.7.1.13
     /// max{.relu}.btype d, a, b    // 9.7.1.13
     /// ```
-    #[inline] pub fn max(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("max") }
+    #[inline] pub fn max(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Max) }
 
     /// `mbarrier`
     ///
@@ -579,7 +580,7 @@ impl<'m> FunctionBuilder<'m> {
     /// mbarrier.try_wait{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], state{, suspendTimeHint}    // 9.7.13.15.16
     /// mbarrier.try_wait.parity{.sem}{.scope}{.shared{::cta}}.b64 waitComplete, [addr], phaseParity{, suspendTimeHint}    // 9.7.13.15.16
     /// ```
-    #[inline] pub fn mbarrier(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement("mbarrier") }
+    #[inline] pub fn mbarrier(&mut self) -> InstBuilder<'_, 'm, 30> { self.statement(Opcode::Mbarrier) }
 
     /// `membar`
     ///
@@ -587,7 +588,7 @@ impl<'m> FunctionBuilder<'m> {
     /// membar.level    // 9.7.13.4
     /// membar.proxy.proxykind    // 9.7.13.4
     /// ```
-    #[inline] pub fn membar(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement("membar") }
+    #[inline] pub fn membar(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement(Opcode::Membar) }
 
     /// `min`
     ///
@@ -604,7 +605,7 @@ impl<'m> FunctionBuilder<'m> {
     /// min.atype d, a, b    // 9.7.1.12
     /// min{.relu}.btype d, a, b    // 9.7.1.12
     /// ```
-    #[inline] pub fn min(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("min") }
+    #[inline] pub fn min(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Min) }
 
     /// `mma`
     ///
@@ -635,7 +636,7 @@ impl<'m> FunctionBuilder<'m> {
     /// mma.spvariant.sync.aligned.m16n8k64.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f    // 9.7.14.6.3
     /// mma.spvariant.sync.aligned.m16n8k128.row.col{.satfinite}.s32.atype.btype.s32 d, a, b, c, e, f    // 9.7.14.6.3
     /// ```
-    #[inline] pub fn mma(&mut self) -> InstBuilder<'_, 'm, 1360> { self.statement("mma") }
+    #[inline] pub fn mma(&mut self) -> InstBuilder<'_, 'm, 1360> { self.statement(Opcode::Mma) }
 
     /// `mov`
     ///
@@ -648,14 +649,14 @@ impl<'m> FunctionBuilder<'m> {
     /// mov.atype d, fname    // 9.7.9.3
     /// mov.type d, a    // 9.7.9.4
     /// ```
-    #[inline] pub fn mov(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("mov") }
+    #[inline] pub fn mov(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Mov) }
 
     /// `movmatrix`
     ///
     /// ```text
     /// movmatrix.sync.aligned.shape.trans.type d, a    // 9.7.14.5.17
     /// ```
-    #[inline] pub fn movmatrix(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("movmatrix") }
+    #[inline] pub fn movmatrix(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Movmatrix) }
 
     /// `mul`
     ///
@@ -671,7 +672,7 @@ impl<'m> FunctionBuilder<'m> {
     /// mul.lo.type d, a, b    // 9.7.1.3
     /// mul.wide.type d, a, b    // 9.7.1.3
     /// ```
-    #[inline] pub fn mul(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("mul") }
+    #[inline] pub fn mul(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Mul) }
 
     /// `mul24`
     ///
@@ -679,7 +680,7 @@ impl<'m> FunctionBuilder<'m> {
     /// mul24.hi.type d, a, b    // 9.7.1.5
     /// mul24.lo.type d, a, b    // 9.7.1.5
     /// ```
-    #[inline] pub fn mul24(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("mul24") }
+    #[inline] pub fn mul24(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Mul24) }
 
     /// `multimem`
     ///
@@ -695,14 +696,14 @@ impl<'m> FunctionBuilder<'m> {
     /// multimem.st{.stsem}{.scope}{.ss}{.vec}.type [a], b    // 9.7.9.14
     /// multimem.st.weak{.ss}{.vec}.type [a], b    // 9.7.9.14
     /// ```
-    #[inline] pub fn multimem(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("multimem") }
+    #[inline] pub fn multimem(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Multimem) }
 
     /// `nanosleep`
     ///
     /// ```text
     /// nanosleep.u32 t    // 9.7.19.2
     /// ```
-    #[inline] pub fn nanosleep(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("nanosleep") }
+    #[inline] pub fn nanosleep(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Nanosleep) }
 
     /// `neg`
     ///
@@ -717,21 +718,21 @@ impl<'m> FunctionBuilder<'m> {
     /// neg.ptype d, a    // 9.7.1.11
     /// neg.type d, a    // 9.7.1.11
     /// ```
-    #[inline] pub fn neg(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("neg") }
+    #[inline] pub fn neg(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Neg) }
 
     /// `not`
     ///
     /// ```text
     /// not.type d, a    // 9.7.8.4
     /// ```
-    #[inline] pub fn not(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("not") }
+    #[inline] pub fn not(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Not) }
 
     /// `or`
     ///
     /// ```text
     /// or.type d, a, b    // 9.7.8.2
     /// ```
-    #[inline] pub fn or(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("or") }
+    #[inline] pub fn or(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Or) }
 
     /// `pmevent`
     ///
@@ -739,14 +740,14 @@ impl<'m> FunctionBuilder<'m> {
     /// pmevent a    // 9.7.19.3
     /// pmevent.mask a    // 9.7.19.3
     /// ```
-    #[inline] pub fn pmevent(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("pmevent") }
+    #[inline] pub fn pmevent(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Pmevent) }
 
     /// `popc`
     ///
     /// ```text
     /// popc.type d, a    // 9.7.1.14
     /// ```
-    #[inline] pub fn popc(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("popc") }
+    #[inline] pub fn popc(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Popc) }
 
     /// `prefetch`
     ///
@@ -756,21 +757,21 @@ impl<'m> FunctionBuilder<'m> {
     /// prefetch.level::eviction_priority [a]    // 9.7.9.15
     /// prefetch{.tensormap_space}.tensormap [a]    // 9.7.9.15
     /// ```
-    #[inline] pub fn prefetch(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("prefetch") }
+    #[inline] pub fn prefetch(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Prefetch) }
 
     /// `prefetchu`
     ///
     /// ```text
     /// prefetchu.L1 [a]    // 9.7.9.15
     /// ```
-    #[inline] pub fn prefetchu(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("prefetchu") }
+    #[inline] pub fn prefetchu(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Prefetchu) }
 
     /// `prmt`
     ///
     /// ```text
     /// prmt.b32{.mode} d, a, b, c    // 9.7.9.7
     /// ```
-    #[inline] pub fn prmt(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("prmt") }
+    #[inline] pub fn prmt(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Prmt) }
 
     /// `rcp`
     ///
@@ -782,7 +783,7 @@ impl<'m> FunctionBuilder<'m> {
     /// rcp.f32 d, a    // 9.7.3.13
     /// rcp.approx.ftz.f64 d, a    // 9.7.3.14
     /// ```
-    #[inline] pub fn rcp(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("rcp") }
+    #[inline] pub fn rcp(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Rcp) }
 
     /// `red`
     ///
@@ -799,7 +800,7 @@ impl<'m> FunctionBuilder<'m> {
     /// red.async.sem.scope{.ss}.completion_mechanism.add.type [a], b{, [mbar]}    // 9.7.13.7
     /// red.async{.mmio}.sem.scope{.ss}.add.type [a], b    // 9.7.13.7
     /// ```
-    #[inline] pub fn red(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement("red") }
+    #[inline] pub fn red(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::Red) }
 
     /// `redux`
     ///
@@ -808,21 +809,21 @@ impl<'m> FunctionBuilder<'m> {
     /// redux.sync.op.b32 dst, src, membermask    // 9.7.13.12
     /// redux.sync.op{.abs}{.NaN}.f32 dst, src, membermask    // 9.7.13.12
     /// ```
-    #[inline] pub fn redux(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("redux") }
+    #[inline] pub fn redux(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Redux) }
 
     /// `rem`
     ///
     /// ```text
     /// rem.type d, a, b    // 9.7.1.9
     /// ```
-    #[inline] pub fn rem(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("rem") }
+    #[inline] pub fn rem(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Rem) }
 
     /// `ret`
     ///
     /// ```text
     /// ret{.uni}    // 9.7.12.6
     /// ```
-    #[inline] pub fn ret(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement("ret") }
+    #[inline] pub fn ret(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement(Opcode::Ret) }
 
     /// `rsqrt`
     ///
@@ -833,21 +834,21 @@ impl<'m> FunctionBuilder<'m> {
     /// rsqrt.f64 d, a    // 9.7.3.16
     /// rsqrt.approx.ftz.f64 d, a    // 9.7.3.17
     /// ```
-    #[inline] pub fn rsqrt(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("rsqrt") }
+    #[inline] pub fn rsqrt(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Rsqrt) }
 
     /// `sad`
     ///
     /// ```text
     /// sad.type d, a, b, c    // 9.7.1.7
     /// ```
-    #[inline] pub fn sad(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("sad") }
+    #[inline] pub fn sad(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Sad) }
 
     /// `selp`
     ///
     /// ```text
     /// selp.type d, a, b, c    // 9.7.6.3
     /// ```
-    #[inline] pub fn selp(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("selp") }
+    #[inline] pub fn selp(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Selp) }
 
     /// `set`
     ///
@@ -867,7 +868,7 @@ impl<'m> FunctionBuilder<'m> {
     /// set.CmpOp.dtype.bf16x2 d, a, b    // 9.7.7.1
     /// set.CmpOp.BoolOp.dtype.bf16x2 d, a, b, c    // 9.7.7.1
     /// ```
-    #[inline] pub fn set(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("set") }
+    #[inline] pub fn set(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Set) }
 
     /// `setmaxnreg`
     ///
@@ -875,7 +876,7 @@ impl<'m> FunctionBuilder<'m> {
     /// setmaxnreg.dec.sync.aligned.u32 imm-reg-count    // 9.7.19.5
     /// setmaxnreg.inc.sync.aligned.u32 imm-reg-count    // 9.7.19.5
     /// ```
-    #[inline] pub fn setmaxnreg(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("setmaxnreg") }
+    #[inline] pub fn setmaxnreg(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Setmaxnreg) }
 
     /// `setp`
     ///
@@ -887,7 +888,7 @@ impl<'m> FunctionBuilder<'m> {
     /// setp.CmpOp.type p{|q}, a, b    // 9.7.7.2
     /// setp.CmpOp.BoolOp.type p{|q}, a, b, c    // 9.7.7.2
     /// ```
-    #[inline] pub fn setp(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("setp") }
+    #[inline] pub fn setp(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Setp) }
 
     /// `shf`
     ///
@@ -895,7 +896,7 @@ impl<'m> FunctionBuilder<'m> {
     /// shf.l.mode.b32 d, a, b, c    // 9.7.8.7
     /// shf.r.mode.b32 d, a, b, c    // 9.7.8.7
     /// ```
-    #[inline] pub fn shf(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("shf") }
+    #[inline] pub fn shf(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Shf) }
 
     /// `shfl`
     ///
@@ -903,21 +904,21 @@ impl<'m> FunctionBuilder<'m> {
     /// shfl.mode.b32 d{|p}, a, b, c    // 9.7.9.5
     /// shfl.sync.mode.b32 d{|p}, a, b, c, membermask    // 9.7.9.6
     /// ```
-    #[inline] pub fn shfl(&mut self) -> InstBuilder<'_, 'm, 48> { self.statement("shfl") }
+    #[inline] pub fn shfl(&mut self) -> InstBuilder<'_, 'm, 48> { self.statement(Opcode::Shfl) }
 
     /// `shl`
     ///
     /// ```text
     /// shl.type d, a, b    // 9.7.8.8
     /// ```
-    #[inline] pub fn shl(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("shl") }
+    #[inline] pub fn shl(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Shl) }
 
     /// `shr`
     ///
     /// ```text
     /// shr.type d, a, b    // 9.7.8.9
     /// ```
-    #[inline] pub fn shr(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("shr") }
+    #[inline] pub fn shr(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Shr) }
 
     /// `sin`
     ///
@@ -925,7 +926,7 @@ impl<'m> FunctionBuilder<'m> {
     /// sin.approx{.ftz}.f32 d, a    // 9.7.3.18
     /// sin.f32 d, a    // 9.7.3.18
     /// ```
-    #[inline] pub fn sin(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("sin") }
+    #[inline] pub fn sin(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Sin) }
 
     /// `slct`
     ///
@@ -933,7 +934,7 @@ impl<'m> FunctionBuilder<'m> {
     /// slct.dtype.s32 d, a, b, c    // 9.7.6.4
     /// slct{.ftz}.dtype.f32 d, a, b, c    // 9.7.6.4
     /// ```
-    #[inline] pub fn slct(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("slct") }
+    #[inline] pub fn slct(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Slct) }
 
     /// `sqrt`
     ///
@@ -944,7 +945,7 @@ impl<'m> FunctionBuilder<'m> {
     /// sqrt.f32 d, a    // 9.7.3.15
     /// sqrt.f64 d, a    // 9.7.3.15
     /// ```
-    #[inline] pub fn sqrt(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("sqrt") }
+    #[inline] pub fn sqrt(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Sqrt) }
 
     /// `st`
     ///
@@ -961,28 +962,28 @@ impl<'m> FunctionBuilder<'m> {
     /// st.async{.scope}{.ss}.type [a], b    // 9.7.9.12
     /// st.bulk{.weak}{.shared::cta} [a], size, initval    // 9.7.9.13
     /// ```
-    #[inline] pub fn st(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement("st") }
+    #[inline] pub fn st(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::St) }
 
     /// `stackrestore`
     ///
     /// ```text
     /// stackrestore.type a    // 9.7.17.2
     /// ```
-    #[inline] pub fn stackrestore(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("stackrestore") }
+    #[inline] pub fn stackrestore(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Stackrestore) }
 
     /// `stacksave`
     ///
     /// ```text
     /// stacksave.type d    // 9.7.17.1
     /// ```
-    #[inline] pub fn stacksave(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement("stacksave") }
+    #[inline] pub fn stacksave(&mut self) -> InstBuilder<'_, 'm, 2> { self.statement(Opcode::Stacksave) }
 
     /// `stmatrix`
     ///
     /// ```text
     /// stmatrix.sync.aligned.shape.num{.trans}{.ss}.type [p], r    // 9.7.14.5.16
     /// ```
-    #[inline] pub fn stmatrix(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("stmatrix") }
+    #[inline] pub fn stmatrix(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Stmatrix) }
 
     /// `sub`
     ///
@@ -1001,28 +1002,28 @@ impl<'m> FunctionBuilder<'m> {
     /// sub{.sat}.s32 d, a, b    // 9.7.1.2
     /// sub{.rnd}{.sat}.f32.atype d, a, c    // 9.7.5.2
     /// ```
-    #[inline] pub fn sub(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("sub") }
+    #[inline] pub fn sub(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Sub) }
 
     /// `subc`
     ///
     /// ```text
     /// subc{.cc}.type d, a, b    // 9.7.2.4
     /// ```
-    #[inline] pub fn subc(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("subc") }
+    #[inline] pub fn subc(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Subc) }
 
     /// `suld`
     ///
     /// ```text
     /// suld.b.geom{.cop}{.vec}.dtype.clamp d, [a, b]    // 9.7.11.1
     /// ```
-    #[inline] pub fn suld(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("suld") }
+    #[inline] pub fn suld(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Suld) }
 
     /// `suq`
     ///
     /// ```text
     /// suq.query.b32 d, [a]    // 9.7.11.4
     /// ```
-    #[inline] pub fn suq(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("suq") }
+    #[inline] pub fn suq(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Suq) }
 
     /// `sured`
     ///
@@ -1030,7 +1031,7 @@ impl<'m> FunctionBuilder<'m> {
     /// sured.b.op.geom.ctype.clamp [a, b], c    // 9.7.11.3
     /// sured.p.op.geom.ctype.clamp [a, b], c    // 9.7.11.3
     /// ```
-    #[inline] pub fn sured(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("sured") }
+    #[inline] pub fn sured(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Sured) }
 
     /// `sust`
     ///
@@ -1039,14 +1040,14 @@ impl<'m> FunctionBuilder<'m> {
     /// sust.p.geom{.vec}.b32.clamp [a, b], c    // 9.7.11.2
     /// sust.p.ageom{.cop}{.vec}.b32.clamp [a, b], c    // 9.7.11.2
     /// ```
-    #[inline] pub fn sust(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("sust") }
+    #[inline] pub fn sust(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Sust) }
 
     /// `szext`
     ///
     /// ```text
     /// szext.mode.type d, a, b    // 9.7.1.21
     /// ```
-    #[inline] pub fn szext(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("szext") }
+    #[inline] pub fn szext(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Szext) }
 
     /// `tanh`
     ///
@@ -1054,7 +1055,7 @@ impl<'m> FunctionBuilder<'m> {
     /// tanh.approx.f32 d, a    // 9.7.3.22
     /// tanh.approx.type d, a    // 9.7.4.9
     /// ```
-    #[inline] pub fn tanh(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("tanh") }
+    #[inline] pub fn tanh(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Tanh) }
 
     /// `tcgen05`
     ///
@@ -1094,7 +1095,7 @@ impl<'m> FunctionBuilder<'m> {
     /// tcgen05.wait::ld.sync.aligned    // 9.7.16.8.5
     /// tcgen05.wait::st.sync.aligned    // 9.7.16.8.5
     /// ```
-    #[inline] pub fn tcgen05(&mut self) -> InstBuilder<'_, 'm, 511> { self.statement("tcgen05") }
+    #[inline] pub fn tcgen05(&mut self) -> InstBuilder<'_, 'm, 511> { self.statement(Opcode::Tcgen05) }
 
     /// `tensormap`
     ///
@@ -1107,14 +1108,14 @@ impl<'m> FunctionBuilder<'m> {
     /// tensormap.replace.mode.interleave_layout{.ss}.b1024.b32 [addr], new_val    // 9.7.9.26
     /// tensormap.replace.mode.fill_mode{.ss}.b1024.b32 [addr], new_val    // 9.7.9.26
     /// ```
-    #[inline] pub fn tensormap(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement("tensormap") }
+    #[inline] pub fn tensormap(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::Tensormap) }
 
     /// `testp`
     ///
     /// ```text
     /// testp{.op}.type p, a    // 9.7.3.1
     /// ```
-    #[inline] pub fn testp(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement("testp") }
+    #[inline] pub fn testp(&mut self) -> InstBuilder<'_, 'm, 4> { self.statement(Opcode::Testp) }
 
     /// `tex`
     ///
@@ -1128,21 +1129,21 @@ impl<'m> FunctionBuilder<'m> {
     /// tex.level.geom.v4.dtype.ctype d{|p}, [a{, b}, c], lod{, e}{, f}    // 9.7.10.3
     /// tex.level.geom.v2.f16x2.ctype d{|p}, [a{, b}, c], lod{, e}{, f}    // 9.7.10.3
     /// ```
-    #[inline] pub fn tex(&mut self) -> InstBuilder<'_, 'm, 124> { self.statement("tex") }
+    #[inline] pub fn tex(&mut self) -> InstBuilder<'_, 'm, 124> { self.statement(Opcode::Tex) }
 
     /// `tld4`
     ///
     /// ```text
     /// tld4.comp.geom.v4.dtype.f32 d{|p}, [a{, b}, c]{, e}{, f}    // 9.7.10.4
     /// ```
-    #[inline] pub fn tld4(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement("tld4") }
+    #[inline] pub fn tld4(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement(Opcode::Tld4) }
 
     /// `trap`
     ///
     /// ```text
     /// trap    // 9.7.19.4
     /// ```
-    #[inline] pub fn trap(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement("trap") }
+    #[inline] pub fn trap(&mut self) -> InstBuilder<'_, 'm, 1> { self.statement(Opcode::Trap) }
 
     /// `txq`
     ///
@@ -1152,7 +1153,7 @@ impl<'m> FunctionBuilder<'m> {
     /// txq.squery.b32 d, [b]    // 9.7.10.5
     /// txq.level.tlquery.b32 d, [a], lod    // 9.7.10.5
     /// ```
-    #[inline] pub fn txq(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement("txq") }
+    #[inline] pub fn txq(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::Txq) }
 
     /// `vabsdiff`
     ///
@@ -1161,7 +1162,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vabsdiff.dtype.atype.btype{.sat}.op2 d, a, b, c    // 9.7.18.1.1
     /// vabsdiff.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.1.1
     /// ```
-    #[inline] pub fn vabsdiff(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vabsdiff") }
+    #[inline] pub fn vabsdiff(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vabsdiff) }
 
     /// `vabsdiff2`
     ///
@@ -1169,7 +1170,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vabsdiff2.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.1
     /// vabsdiff2.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.1
     /// ```
-    #[inline] pub fn vabsdiff2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vabsdiff2") }
+    #[inline] pub fn vabsdiff2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vabsdiff2) }
 
     /// `vabsdiff4`
     ///
@@ -1177,7 +1178,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vabsdiff4.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.3
     /// vabsdiff4.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.3
     /// ```
-    #[inline] pub fn vabsdiff4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vabsdiff4") }
+    #[inline] pub fn vabsdiff4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vabsdiff4) }
 
     /// `vadd`
     ///
@@ -1186,7 +1187,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vadd.dtype.atype.btype{.sat}.op2 d, a, b, c    // 9.7.18.1.1
     /// vadd.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.1.1
     /// ```
-    #[inline] pub fn vadd(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vadd") }
+    #[inline] pub fn vadd(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vadd) }
 
     /// `vadd2`
     ///
@@ -1194,7 +1195,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vadd2.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.1
     /// vadd2.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.1
     /// ```
-    #[inline] pub fn vadd2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vadd2") }
+    #[inline] pub fn vadd2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vadd2) }
 
     /// `vadd4`
     ///
@@ -1202,7 +1203,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vadd4.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.3
     /// vadd4.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.3
     /// ```
-    #[inline] pub fn vadd4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vadd4") }
+    #[inline] pub fn vadd4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vadd4) }
 
     /// `vavrg2`
     ///
@@ -1210,7 +1211,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vavrg2.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.1
     /// vavrg2.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.1
     /// ```
-    #[inline] pub fn vavrg2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vavrg2") }
+    #[inline] pub fn vavrg2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vavrg2) }
 
     /// `vavrg4`
     ///
@@ -1218,7 +1219,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vavrg4.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.3
     /// vavrg4.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.3
     /// ```
-    #[inline] pub fn vavrg4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vavrg4") }
+    #[inline] pub fn vavrg4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vavrg4) }
 
     /// `vmad`
     ///
@@ -1226,7 +1227,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vmad.dtype.atype.btype{.sat}{.scale} d, a, b, c    // 9.7.18.1.3
     /// vmad.dtype.atype.btype.po{.sat}{.scale} d, a, b, c    // 9.7.18.1.3
     /// ```
-    #[inline] pub fn vmad(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vmad") }
+    #[inline] pub fn vmad(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vmad) }
 
     /// `vmax`
     ///
@@ -1235,7 +1236,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vmax.dtype.atype.btype{.sat}.op2 d, a, b, c    // 9.7.18.1.1
     /// vmax.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.1.1
     /// ```
-    #[inline] pub fn vmax(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vmax") }
+    #[inline] pub fn vmax(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vmax) }
 
     /// `vmax2`
     ///
@@ -1243,7 +1244,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vmax2.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.1
     /// vmax2.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.1
     /// ```
-    #[inline] pub fn vmax2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vmax2") }
+    #[inline] pub fn vmax2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vmax2) }
 
     /// `vmax4`
     ///
@@ -1251,7 +1252,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vmax4.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.3
     /// vmax4.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.3
     /// ```
-    #[inline] pub fn vmax4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vmax4") }
+    #[inline] pub fn vmax4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vmax4) }
 
     /// `vmin`
     ///
@@ -1260,7 +1261,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vmin.dtype.atype.btype{.sat}.op2 d, a, b, c    // 9.7.18.1.1
     /// vmin.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.1.1
     /// ```
-    #[inline] pub fn vmin(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vmin") }
+    #[inline] pub fn vmin(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vmin) }
 
     /// `vmin2`
     ///
@@ -1268,7 +1269,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vmin2.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.1
     /// vmin2.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.1
     /// ```
-    #[inline] pub fn vmin2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vmin2") }
+    #[inline] pub fn vmin2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vmin2) }
 
     /// `vmin4`
     ///
@@ -1276,7 +1277,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vmin4.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.3
     /// vmin4.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.3
     /// ```
-    #[inline] pub fn vmin4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vmin4") }
+    #[inline] pub fn vmin4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vmin4) }
 
     /// `vote`
     ///
@@ -1286,7 +1287,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vote.sync.mode.pred d, a, membermask    // 9.7.13.9
     /// vote.sync.ballot.b32 d, a, membermask    // 9.7.13.9
     /// ```
-    #[inline] pub fn vote(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement("vote") }
+    #[inline] pub fn vote(&mut self) -> InstBuilder<'_, 'm, 12> { self.statement(Opcode::Vote) }
 
     /// `vset`
     ///
@@ -1295,7 +1296,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vset.atype.btype.cmp.op2 d, a, b, c    // 9.7.18.1.4
     /// vset.atype.btype.cmp d, a, b, c    // 9.7.18.1.4
     /// ```
-    #[inline] pub fn vset(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vset") }
+    #[inline] pub fn vset(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vset) }
 
     /// `vset2`
     ///
@@ -1303,7 +1304,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vset2.atype.btype.cmp d, a, b, c    // 9.7.18.2.2
     /// vset2.atype.btype.cmp.add d, a, b, c    // 9.7.18.2.2
     /// ```
-    #[inline] pub fn vset2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vset2") }
+    #[inline] pub fn vset2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vset2) }
 
     /// `vset4`
     ///
@@ -1311,7 +1312,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vset4.atype.btype.cmp d, a, b, c    // 9.7.18.2.4
     /// vset4.atype.btype.cmp.add d, a, b, c    // 9.7.18.2.4
     /// ```
-    #[inline] pub fn vset4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vset4") }
+    #[inline] pub fn vset4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vset4) }
 
     /// `vshl`
     ///
@@ -1320,7 +1321,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vshl.dtype.atype.u32{.sat}.mode.op2 d, a, b, c    // 9.7.18.1.2
     /// vshl.dtype.atype.u32{.sat}.mode d, a, b, c    // 9.7.18.1.2
     /// ```
-    #[inline] pub fn vshl(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vshl") }
+    #[inline] pub fn vshl(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vshl) }
 
     /// `vshr`
     ///
@@ -1329,7 +1330,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vshr.dtype.atype.u32{.sat}.mode.op2 d, a, b, c    // 9.7.18.1.2
     /// vshr.dtype.atype.u32{.sat}.mode d, a, b, c    // 9.7.18.1.2
     /// ```
-    #[inline] pub fn vshr(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vshr") }
+    #[inline] pub fn vshr(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vshr) }
 
     /// `vsub`
     ///
@@ -1338,7 +1339,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vsub.dtype.atype.btype{.sat}.op2 d, a, b, c    // 9.7.18.1.1
     /// vsub.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.1.1
     /// ```
-    #[inline] pub fn vsub(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement("vsub") }
+    #[inline] pub fn vsub(&mut self) -> InstBuilder<'_, 'm, 24> { self.statement(Opcode::Vsub) }
 
     /// `vsub2`
     ///
@@ -1346,7 +1347,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vsub2.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.1
     /// vsub2.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.1
     /// ```
-    #[inline] pub fn vsub2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vsub2") }
+    #[inline] pub fn vsub2(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vsub2) }
 
     /// `vsub4`
     ///
@@ -1354,7 +1355,7 @@ impl<'m> FunctionBuilder<'m> {
     /// vsub4.dtype.atype.btype{.sat} d, a, b, c    // 9.7.18.2.3
     /// vsub4.dtype.atype.btype.add d, a, b, c    // 9.7.18.2.3
     /// ```
-    #[inline] pub fn vsub4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement("vsub4") }
+    #[inline] pub fn vsub4(&mut self) -> InstBuilder<'_, 'm, 16> { self.statement(Opcode::Vsub4) }
 
     /// `wgmma`
     ///
@@ -1385,7 +1386,7 @@ impl<'m> FunctionBuilder<'m> {
     /// wgmma.mma_async.sp.sync{.aligned}.shape{.satfinite}.s32.atype.btype d, a, b-desc, sp-meta, sp-sel, scale-d    // 9.7.15.6.3
     /// wgmma.wait_group.sync{.aligned} N    // 9.7.15.7.3
     /// ```
-    #[inline] pub fn wgmma(&mut self) -> InstBuilder<'_, 'm, 2003> { self.statement("wgmma") }
+    #[inline] pub fn wgmma(&mut self) -> InstBuilder<'_, 'm, 2003> { self.statement(Opcode::Wgmma) }
 
     /// `wmma`
     ///
@@ -1410,12 +1411,12 @@ impl<'m> FunctionBuilder<'m> {
     /// wmma.mma.op.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 d, a, b, c    // 9.7.14.4.5
     /// wmma.store.d.sync.aligned.layout.shape{.ss}.type [p], r{, stride}    // 9.7.14.4.4
     /// ```
-    #[inline] pub fn wmma(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement("wmma") }
+    #[inline] pub fn wmma(&mut self) -> InstBuilder<'_, 'm, 28> { self.statement(Opcode::Wmma) }
 
     /// `xor`
     ///
     /// ```text
     /// xor.type d, a, b    // 9.7.8.3
     /// ```
-    #[inline] pub fn xor(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement("xor") }
+    #[inline] pub fn xor(&mut self) -> InstBuilder<'_, 'm, 8> { self.statement(Opcode::Xor) }
 }

@@ -238,7 +238,7 @@ impl ModuleBuilder {
     /// Adds a finished function. What it declared inside is known from now on, as it is itself.
     pub(crate) fn add_definition(&mut self, body: &Body, definition: Definition, start: u32) {
         let span = Span::new(start, self.text_len());
-        self.text.push('\n');
+        self.text.push_str("\n");
         self.draft
             .push_definition(body.record, span, definition, body.has_symbols);
         for function in &body.declared {

@@ -15,12 +15,14 @@ use crate::interface::pragma;
 use crate::lexical;
 use crate::refusal::taken;
 use crate::section::{self, Datum};
+use crate::text::ModuleText;
 
 impl ModuleBuilder {
     /// Adds a comment on separate lines.
     pub fn comment(&mut self, text: &str) {
         for line in text.lines() {
-            let _ = writeln!(self.text, "// {}", crate::function::comment_line(line));
+            let line = format!("// {}", crate::function::comment_line(line));
+            self.text.push_line(&line);
         }
     }
 
@@ -157,17 +159,13 @@ impl ModuleBuilder {
     }
 
     /// The text without the header.
-    pub(crate) fn text_mut(&mut self) -> &mut String {
+    pub(crate) fn text_mut(&mut self) -> &mut ModuleText {
         &mut self.text
     }
 
     /// Adds a line; gives where its text is.
     pub(super) fn line(&mut self, text: &str) -> Span {
-        let start = self.text.len();
-        self.text.push_str(text);
-        let span = Span::at(start, self.text.len());
-        self.text.push('\n');
-        span
+        self.text.push_line(text)
     }
 
     /// Refuses an item that is illegal after the header.

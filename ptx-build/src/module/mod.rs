@@ -17,6 +17,7 @@ use ptx_isa::{PtxVersion, Target};
 use crate::draft::Draft;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::{HandleOwners, next_owner};
+use crate::text::ModuleText;
 use tables::Tables;
 
 /// Makes a module: header, variables, kernels and functions.
@@ -31,7 +32,7 @@ pub struct ModuleBuilder {
     more_targets: Vec<String>,
     is_virtual: bool,
     address_size: Option<u8>,
-    text: String,
+    text: ModuleText,
     /// What `.loc` said so far.
     pub(crate) places: BTreeSet<[u32; 3]>,
     /// The indices of `.file`.
@@ -61,7 +62,7 @@ impl ModuleBuilder {
             options: Vec::new(),
             more_targets: Vec::new(),
             address_size: Some(64),
-            text: String::new(),
+            text: ModuleText::default(),
             places: BTreeSet::new(),
             files: BTreeSet::new(),
             is_virtual: false,
@@ -74,7 +75,7 @@ impl ModuleBuilder {
     /// The text of the module so far.
     #[must_use]
     pub fn text(&self) -> String {
-        format!("{}{}", self.tables.header, self.text)
+        self.text.after(&self.tables.header)
     }
 
     /// The module, if it is legal as a whole.

@@ -1,0 +1,134 @@
+//! The mnemonic of the statement that is being made, and those that the module has so far.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::SigId;
+use ptx_isa::{Modifier, Opcode};
+
+use crate::text::Text;
+
+/// How many bits an opcode or a modifier takes.
+const BITS: u32 = 10;
+const _: () = assert!(Modifier::COUNT < 1 << BITS && Opcode::COUNT < 1 << BITS);
+
+/// An opcode with modifiers.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Mnemonic {
+    /// The opcode and its modifiers, each one more than its index; the last in the lowest bits.
+    packed: u128,
+    /// What precedes them: empty, except for a long mnemonic and one that was given as text.
+    text: String,
+}
+
+impl Mnemonic {
+    #[inline]
+    pub(crate) fn begin(&mut self, opcode: Opcode) {
+        self.text.clear();
+        self.packed = opcode.index() as u128 + 1;
+    }
+
+    pub(crate) fn set_text(&mut self, text: &str) {
+        self.packed = 0;
+        self.text.clear();
+        self.text.push_str(text);
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, modifier: Modifier) {
+        if self.packed >> (u128::BITS - BITS) != 0 {
+            self.write_packed();
+        }
+        self.packed = self.packed << BITS | (modifier.index() as u128 + 1);
+    }
+
+    #[cold]
+    fn write_packed(&mut self) {
+        for shift in (0..u128::BITS / BITS + 1).rev() {
+            let bits = self.packed >> (shift * BITS) & ((1 << BITS) - 1);
+            let Some(index) = (bits as usize).checked_sub(1) else {
+                continue;
+            };
+            let word = match self.text.is_empty() {
+                true => Opcode::from_index(index).map(Opcode::text),
+                false => Modifier::from_index(index).map(Modifier::text),
+            };
+            self.text.push_str(word.unwrap_or_default());
+        }
+        self.packed = 0;
+    }
+
+    /// Its spelling.
+    pub(crate) fn text(&mut self) -> &str {
+        self.write_packed();
+        &self.text
+    }
+}
+
+/// Mnemonics of up to this many bytes are found by their opcodes and modifiers.
+const SHORT: usize = 64;
+
+/// A mnemonic of the module.
+#[derive(Copy, Clone, Debug)]
+struct Known {
+    packed: u128,
+    of: Signature,
+    len: u8,
+    text: [u8; SHORT],
+}
+
+/// What the module knows of a mnemonic.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Signature {
+    pub(crate) id: SigId,
+    /// Whether its instruction takes lists in parentheses.
+    pub(crate) takes_lists: bool,
+}
+
+/// The mnemonics used last, each at a place that follows from its opcode and modifiers.
+#[derive(Default, Debug)]
+pub(crate) struct RecentMnemonics(Vec<Option<Known>>);
+
+const PLACES: usize = 256;
+
+fn place(packed: u128) -> usize {
+    let mixed = (packed as u64 ^ (packed >> 64) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 56) as usize
+}
+
+impl RecentMnemonics {
+    /// Writes a mnemonic that was used before.
+    #[inline]
+    pub(crate) fn write(&self, mnemonic: &Mnemonic, out: &mut Text) -> Option<Signature> {
+        let known = self.0.get(place(mnemonic.packed))?.as_ref()?;
+        if known.packed != mnemonic.packed || !mnemonic.text.is_empty() {
+            return None;
+        }
+        out.push_short(&known.text, known.len);
+        Some(known.of)
+    }
+
+    /// Takes note of a mnemonic that was not found.
+    pub(crate) fn add(&mut self, mnemonic: &mut Mnemonic, of: Signature) {
+        if !mnemonic.text.is_empty() {
+            return;
+        }
+        let packed = mnemonic.packed;
+        let spelling = mnemonic.text().as_bytes();
+        let mut text = [0; SHORT];
+        let Some(start) = text.get_mut(..spelling.len()) else {
+            return;
+        };
+        start.copy_from_slice(spelling);
+        let known = Known {
+            packed,
+            of,
+            len: spelling.len() as u8,
+            text,
+        };
+        self.0.resize(PLACES, None);
+        if let Some(entry) = self.0.get_mut(place(packed)) {
+            *entry = Some(known);
+        }
+    }
+}

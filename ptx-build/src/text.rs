@@ -1,0 +1,175 @@
+//! Text that is written piece by piece. Its bytes are UTF-8: only whole strings are added and removed.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::fmt;
+
+use ptx_ir::Span;
+
+/// Text without the cost of checking character boundaries.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Text(Vec<u8>);
+
+impl Text {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    pub(crate) fn push_str(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    /// Adds an ASCII character.
+    #[inline]
+    pub(crate) fn push(&mut self, byte: u8) {
+        self.0.push(byte);
+    }
+
+    /// Adds a short text of a constant length: no call is needed to copy it.
+    #[inline]
+    pub(crate) fn push_array<const N: usize>(&mut self, text: &[u8; N]) {
+        self.0.extend_from_slice(text);
+    }
+
+    /// Adds the first `len` bytes of an array.
+    #[inline]
+    pub(crate) fn push_short<const N: usize>(&mut self, bytes: &[u8; N], len: u8) {
+        let start = self.0.len();
+        self.0.extend_from_slice(bytes);
+        self.0.truncate(start + usize::from(len));
+    }
+
+    /// Adds a decimal number.
+    #[inline]
+    pub(crate) fn push_number(&mut self, mut value: u64) {
+        if value < 10 {
+            return self.0.push(b'0' + value as u8);
+        }
+        let mut digits = [b'0'; 20];
+        let mut start = digits.len();
+        for (i, digit) in digits.iter_mut().enumerate().rev() {
+            *digit = b'0' + (value % 10) as u8;
+            value /= 10;
+            start = i;
+            if value == 0 {
+                break;
+            }
+        }
+        self.0
+            .extend_from_slice(digits.get(start..).unwrap_or_default());
+    }
+
+    /// Adds a line; gives where its text is.
+    pub(crate) fn push_line(&mut self, text: &str) -> Span {
+        let start = self.len();
+        self.push_str(text);
+        let span = Span::at(start, self.len());
+        self.push(b'\n');
+        span
+    }
+
+    #[inline]
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
+    pub(crate) fn split_off(&mut self, at: usize) -> Self {
+        Self(self.0.split_off(at.min(self.0.len())))
+    }
+
+    /// The text from a place on.
+    pub(crate) fn after(&self, start: usize) -> &str {
+        let bytes = self.0.get(start..).unwrap_or_default();
+        core::str::from_utf8(bytes).unwrap_or_default()
+    }
+
+    /// Removes the newline at the end, if there is one.
+    pub(crate) fn pop_newline(&mut self) -> bool {
+        let has_newline = self.0.ends_with(b"\n");
+        if has_newline {
+            self.0.pop();
+        }
+        has_newline
+    }
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.push_str(text);
+        Ok(())
+    }
+}
+
+/// A piece of a long text that is moved and not copied.
+const LONG: usize = 1 << 12;
+
+/// The text of a module: long pieces are copied once, when it is complete.
+#[derive(Default, Debug)]
+pub(crate) struct ModuleText {
+    pieces: Vec<Vec<u8>>,
+    len: usize,
+}
+
+impl ModuleText {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn push_str(&mut self, text: &str) {
+        self.len += text.len();
+        match self.pieces.last_mut() {
+            Some(last) => last.extend_from_slice(text.as_bytes()),
+            None => self.pieces.push(text.as_bytes().to_vec()),
+        }
+    }
+
+    pub(crate) fn push_text(&mut self, text: &mut Text) {
+        self.len += text.len();
+        let new = &mut text.0;
+        match self.pieces.last_mut() {
+            Some(last) if new.len() < LONG => last.append(new),
+            _ => self.pieces.extend([core::mem::take(new), Vec::new()]),
+        }
+    }
+
+    /// Adds a line; gives where its text is.
+    pub(crate) fn push_line(&mut self, text: &str) -> Span {
+        let start = self.len();
+        self.push_str(text);
+        let span = Span::at(start, self.len());
+        self.push_str("\n");
+        span
+    }
+
+    /// The whole text after a header.
+    pub(crate) fn after(&self, header: &str) -> String {
+        let mut text = String::from(header);
+        text.reserve(self.len);
+        for piece in &self.pieces {
+            text.push_str(&String::from_utf8_lossy(piece));
+        }
+        text
+    }
+
+    /// The whole text after a header, as the source of a module.
+    pub(crate) fn into_source(self, header: &str) -> Arc<[u8]> {
+        let all = core::iter::once(Cow::Borrowed(header.as_bytes()));
+        let all = all.chain(self.pieces.into_iter().map(Cow::Owned));
+        let mut source: Arc<[u8]> =
+            core::iter::repeat_n(b' ', header.len() + self.len).collect();
+        let mut rest = Arc::get_mut(&mut source).unwrap_or_default();
+        for piece in all {
+            let Some((to, after)) = rest.split_at_mut_checked(piece.len()) else {
+                break;
+            };
+            to.copy_from_slice(&piece);
+            rest = after;
+        }
+        source
+    }
+}
