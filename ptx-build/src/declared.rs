@@ -38,7 +38,9 @@ impl ShortName {
         let [a, b, c, d, ..] = self.bytes;
         match self.bytes.get(..usize::from(self.len)) {
             Some(bytes @ [_, ..]) => core::str::from_utf8(bytes).unwrap_or_default(),
-            _ => long.get(u32::from_le_bytes([a, b, c, d]) as usize).map_or("", String::as_str),
+            _ => long
+                .get(u32::from_le_bytes([a, b, c, d]) as usize)
+                .map_or("", String::as_str),
         }
     }
 

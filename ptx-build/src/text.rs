@@ -160,8 +160,7 @@ impl ModuleText {
     pub(crate) fn into_source(self, header: &str) -> Arc<[u8]> {
         let all = core::iter::once(Cow::Borrowed(header.as_bytes()));
         let all = all.chain(self.pieces.into_iter().map(Cow::Owned));
-        let mut source: Arc<[u8]> =
-            core::iter::repeat_n(b' ', header.len() + self.len).collect();
+        let mut source: Arc<[u8]> = core::iter::repeat_n(b' ', header.len() + self.len).collect();
         let mut rest = Arc::get_mut(&mut source).unwrap_or_default();
         for piece in all {
             let Some((to, after)) = rest.split_at_mut_checked(piece.len()) else {

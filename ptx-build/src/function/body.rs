@@ -20,8 +20,8 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Dependency, Reg};
 use crate::handle_owner::{Names, next_owner};
 use crate::lexical::ends_with_digit;
-use crate::mnemonic::Mnemonic;
 use crate::literal::constant;
+use crate::mnemonic::Mnemonic;
 use crate::module::tables::DeclState;
 
 /// The handle of a parameter or result.

@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use ptx_ir::raw::{RawBody, RawModule};
-use ptx_isa::Opcode;
 use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
+use ptx_isa::Opcode;
 
 use super::FunctionBuilder;
 use super::body::MOST_TABS;
