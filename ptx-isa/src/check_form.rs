@@ -1,10 +1,10 @@
 //! Checks the operands, the rules and the tables of one form.
 
 use crate::check_operand::{Element, SpaceRule, takes_constants};
-use crate::operand_binding::{Binding, BoundOperand};
+use crate::operand_binding::{BoundOperand, OperandBinding};
 use crate::type_compat::Expected;
 use crate::{
-    Access, ActualOperand, Cell, Context, Form, Length, Marks, ModifierSet, Nesting, Operand,
+    Access, ActualOperand, Cell, Context, Form, FormOperand, Length, Marks, ModifierSet, Nesting,
     OperandShape, OperandTest, OperandViolation, Role, RuleKind, SlotAssignment, Spaces,
     StateSpace, Table, Violation, Violations,
 };
@@ -27,7 +27,7 @@ impl WantedLength {
 pub(crate) struct FormChecker<'a, 'b> {
     pub(crate) form: &'static Form,
     pub(crate) assignment: &'b SlotAssignment,
-    pub(crate) binding: &'b Binding<'a>,
+    pub(crate) binding: &'b OperandBinding<'a>,
     pub(crate) in_entry: bool,
 }
 
@@ -126,7 +126,7 @@ impl<'a> FormChecker<'a, '_> {
     }
 
     /// The number of elements that a table requires of an operand.
-    fn table_length(&self, index: usize, operand: &Operand) -> Option<u16> {
+    fn table_length(&self, index: usize, operand: &FormOperand) -> Option<u16> {
         let (table, column) = self.form.tables().iter().find_map(|t| {
             let column = t.operands.iter().position(|&o| usize::from(o) == index)?;
             Some((t, column))
@@ -155,7 +155,11 @@ impl<'a> FormChecker<'a, '_> {
     }
 
     /// The length that the vector must have; `None` for an operand that is not a vector.
-    pub(crate) fn wanted_length(&self, index: usize, operand: &Operand) -> Option<WantedLength> {
+    pub(crate) fn wanted_length(
+        &self,
+        index: usize,
+        operand: &FormOperand,
+    ) -> Option<WantedLength> {
         let braced = operand.marks.contains(Marks::BRACED);
         // A scalar is accepted for a vector that is only read if a longer vector is.
         let longer = operand.marks.contains(Marks::ALLOW_LONGER_VEC) && operand.role == Role::Use;
@@ -197,7 +201,7 @@ impl<'a> FormChecker<'a, '_> {
     fn check_operand(
         &self,
         index: usize,
-        operand: &Operand,
+        operand: &FormOperand,
         bound: BoundOperand<'a>,
     ) -> Result<(), OperandViolation> {
         let written = bound.part;
@@ -292,7 +296,7 @@ impl<'a> FormChecker<'a, '_> {
     }
 
     /// The legal state spaces of an address: the one in a slot, or a list.
-    fn spaces(&self, operand: &Operand) -> SpaceRule {
+    fn spaces(&self, operand: &FormOperand) -> SpaceRule {
         match operand.spaces {
             Spaces::Any => SpaceRule::Any,
             Spaces::Slot(slot) => {

@@ -2,8 +2,8 @@
 
 use crate::type_compat::{Expected, RegisterWidth};
 use crate::{
-    ActualOperand, ConstantKind, Marks, Modifier, Operand, OperandShape, OperandViolation, Role,
-    ScalarType, Selector, StateSpace, TableKind, TypeExpr, TypeKind,
+    ActualOperand, ConstantKind, FormOperand, Marks, Modifier, OperandShape, OperandViolation,
+    Role, ScalarType, Selector, StateSpace, TableKind, TypeExpr, TypeKind,
 };
 
 /// The state spaces that are legal for an address.
@@ -43,7 +43,7 @@ fn has_space(list: &[Modifier], wanted: impl Fn(StateSpace) -> bool) -> bool {
 
 /// The requirements on an operand, or on every element of a vector.
 pub(crate) struct Element<'o> {
-    pub(crate) operand: &'o Operand,
+    pub(crate) operand: &'o FormOperand,
     pub(crate) expected: Expected,
     pub(crate) spaces: SpaceRule,
     /// Whether the form calls a function.
@@ -315,7 +315,7 @@ impl Element<'_> {
 }
 
 /// Whether the operand may be a constant.
-pub(crate) fn takes_constants(operand: &Operand) -> bool {
+pub(crate) fn takes_constants(operand: &FormOperand) -> bool {
     operand.role == Role::Use && !operand.marks.contains(Marks::REG)
 }
 

@@ -1,6 +1,6 @@
 //! The forms of instructions as data: which modifiers, which operands, and when they are legal.
 
-use crate::{Cond, Marks, Modifier, ModifierClass, Operand, PtxVersion, TargetSet};
+use crate::{Cond, FormOperand, Marks, Modifier, ModifierClass, PtxVersion, TargetSet};
 
 /// A set of modifiers, in the order of the PTX ISA manual.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -217,7 +217,7 @@ record! {
         /// What the form requires with any modifiers and operands: one of these, unless the list is empty.
         since: &'static [Since],
         /// Its operands.
-        operands: &'static [Operand],
+        operands: &'static [FormOperand],
         /// The rules besides those of slots and operands.
         rules: &'static [Rule],
         /// Tables of legal combinations.
@@ -293,7 +293,7 @@ impl Form {
     #[must_use]
     pub fn depends_on_immediates(&self) -> bool {
         let limits = |r: &Rule| matches!(r.kind, RuleKind::Ordered(..));
-        let ranges = |o: &Operand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
+        let ranges = |o: &FormOperand| o.range.is_some() || o.marks.contains(Marks::UNIT_INTERVAL);
         self.operands.iter().any(ranges) || self.rules.iter().any(limits)
     }
 }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use crate::check_form::FormChecker;
-use crate::operand_binding::{Binding, bindings, operand_count};
+use crate::operand_binding::{OperandBinding, bindings, operand_count};
 use crate::type_compat::Expected;
 use crate::{
     Cond, Form, InstQuery, Instruction, ModifierSet, OperandShape, PtxVersion, RuleKind, Since,
@@ -54,7 +54,7 @@ pub struct FormMatch<'a> {
     instruction: &'static Instruction,
     form: &'static Form,
     assignment: SlotAssignment,
-    operands: Binding<'a>,
+    operands: OperandBinding<'a>,
     violations: Violations,
     in_entry: bool,
 }
@@ -80,7 +80,7 @@ impl<'a> FormMatch<'a> {
 
     /// The actual operands.
     #[must_use]
-    pub const fn operands(&self) -> &Binding<'a> {
+    pub const fn operands(&self) -> &OperandBinding<'a> {
         &self.operands
     }
 
@@ -327,7 +327,7 @@ impl<'a> InstQuery<'a> {
                     instruction,
                     form,
                     assignment,
-                    operands: Binding::EMPTY,
+                    operands: OperandBinding::EMPTY,
                     violations,
                     in_entry,
                 })

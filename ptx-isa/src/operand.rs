@@ -173,7 +173,7 @@ impl ImmRange {
 record! {
     /// An operand of a form.
     #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
-    pub struct Operand {
+    pub struct FormOperand {
         /// The name in the PTX ISA manual.
         name: &'static str,
         /// The index of its comma-separated position, counting all optional ones.

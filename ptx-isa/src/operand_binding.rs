@@ -1,6 +1,6 @@
 //! The assignment of actual operands to the operands of a form.
 
-use crate::{ActualOperand, Form, Marks, Nesting, Operand, OperandShape};
+use crate::{ActualOperand, Form, FormOperand, Marks, Nesting, OperandShape};
 
 /// The greatest number of operands of a form.
 pub const MAX_OPERANDS: usize = 24;
@@ -16,7 +16,7 @@ pub(crate) struct BoundOperand<'a> {
 
 /// The actual operand of each operand of a form.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Binding<'a> {
+pub struct OperandBinding<'a> {
     bound: [Option<BoundOperand<'a>>; MAX_OPERANDS],
     /// A bit per operand: the first one of each position with the wrong shape.
     pub(crate) shape_mismatch: u32,
@@ -26,7 +26,7 @@ pub struct Binding<'a> {
     part: [u8; MAX_OPERANDS],
 }
 
-impl<'a> Binding<'a> {
+impl<'a> OperandBinding<'a> {
     pub(crate) const EMPTY: Self = Self {
         bound: [None; MAX_OPERANDS],
         shape_mismatch: 0,
@@ -76,7 +76,7 @@ impl<'a> Binding<'a> {
     }
 
     /// Binds one actual operand to the operands of one position: those from `first` on.
-    fn bind_place(&mut self, operands: &[Operand], first: usize, outer: &'a ActualOperand<'a>) {
+    fn bind_place(&mut self, operands: &[FormOperand], first: usize, outer: &'a ActualOperand<'a>) {
         let Some(head) = operands.first() else { return };
         let inside = match (head.nesting, outer.shape) {
             (Nesting::Bracket(_), OperandShape::Bracket(parts)) => parts,
@@ -169,7 +169,7 @@ pub fn operand_count(form: &Form) -> (usize, usize) {
 pub(crate) fn bindings<'a>(
     form: &'static Form,
     written: &'a [ActualOperand<'a>],
-) -> impl Iterator<Item = Binding<'a>> {
+) -> impl Iterator<Item = OperandBinding<'a>> {
     let (least, most) = operand_count(form);
     let optional = (most - least).min(8);
     let fits = written.len() >= least && written.len() <= most;
@@ -178,7 +178,7 @@ pub(crate) fn bindings<'a>(
         .filter(move |mask| fits && mask.count_ones() as usize == most - written.len());
     let masks = masks.map(move |mask| mask.reverse_bits() >> (32 - optional.max(1)));
     masks.map(move |mask| {
-        let mut binding = Binding::EMPTY;
+        let mut binding = OperandBinding::EMPTY;
         let mut next = (1..).zip(written);
         let mut index = 0;
         for (start, end, optional) in places(form) {

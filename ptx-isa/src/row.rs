@@ -9,7 +9,7 @@ pub(crate) use crate::{
     ScalarType as S, Size, Slot, Spaces, TypeExpr as T,
 };
 use crate::{
-    ImmRange, Modifier, ModifierSet, Operand, PtxVersion, Row, Rule, RuleKind, Since, Table,
+    FormOperand, ImmRange, Modifier, ModifierSet, PtxVersion, Row, Rule, RuleKind, Since, Table,
     TargetSet,
 };
 
@@ -119,7 +119,7 @@ macro_rules! lists {
     };
 }
 lists!(
-    with_operands operands: Operand,
+    with_operands operands: FormOperand,
     with_rules rules: Rule,
     with_tables tables: Table,
     with_effects effects: Effect,
@@ -128,8 +128,8 @@ lists!(
 );
 
 /// An operand at a comma-separated position.
-pub(crate) const fn op(name: &'static str, position: u8, role: R) -> Operand {
-    Operand {
+pub(crate) const fn op(name: &'static str, position: u8, role: R) -> FormOperand {
+    FormOperand {
         name,
         position,
         nesting: N::Whole,
@@ -147,7 +147,7 @@ pub(crate) const fn op(name: &'static str, position: u8, role: R) -> Operand {
     }
 }
 
-impl Operand {
+impl FormOperand {
     pub(crate) const fn nested(mut self, nesting: N) -> Self {
         self.nesting = nesting;
         self

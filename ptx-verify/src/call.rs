@@ -9,7 +9,7 @@ use ptx_ir::{
 use ptx_isa::{ConstantKind, Expected, RegisterWidth, ScalarType, StateSpace, TypeKind};
 
 use crate::call_tables::{self, CallTables};
-use crate::context::{Context, constant_kind, integer};
+use crate::context::{Context, constant_kind};
 use crate::location::{Location, Part};
 use crate::param_layout::{is_unsized, size_and_align};
 use crate::problem::call::{ArgumentMismatch, CallProblem, Formal};
@@ -205,17 +205,15 @@ impl<'c, 'm> Call<'c, 'm> {
         let Some((decl, declarator)) = self.declared(actual) else {
             return Ok(());
         };
-        let pool = self.body.pool();
-        let (Some(ty), false) = (decl.ty.known(), declarator.dims.is_empty()) else {
+        if declarator.dims.is_empty() {
+            return Err(ArgumentMismatch::Type);
+        }
+        let actual = decl.layout(&declarator, self.body.pool());
+        let Some((size, align)) = actual.and_then(size_and_align) else {
             return Err(ArgumentMismatch::Type);
         };
-        let bytes = i64::from(ty.bits() / 8);
-        let dims = pool.slice(declarator.dims).iter();
-        let size = dims.fold(bytes, |s, d| {
-            s.saturating_mul(integer(pool, *d).unwrap_or(0))
-        });
-        let align = integer(pool, decl.align).unwrap_or(bytes);
-        let Some((wanted, wanted_align)) = size_and_align(self.context.module, formal) else {
+        let wanted = formal.layout(self.context.module.pool());
+        let Some((wanted, wanted_align)) = wanted.and_then(size_and_align) else {
             return Ok(());
         };
         if !self.is_unsized(formal) && size != wanted {

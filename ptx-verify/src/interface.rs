@@ -52,7 +52,8 @@ fn parameter_bytes(context: &mut Context<'_>, function: &Function, ends: &Ends) 
     const FEW: i64 = 4352;
     let mut end = 0i64;
     for param in function.interface.params.of(context.module.params()) {
-        let Some((size, align)) = param_layout::size_and_align(context.module, param) else {
+        let layout = param.layout(context.module.pool());
+        let Some((size, align)) = layout.and_then(param_layout::size_and_align) else {
             return;
         };
         let start = end.saturating_add(align - 1) / align * align;

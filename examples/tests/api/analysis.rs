@@ -1,3 +1,4 @@
+use ptx_analysis::calls::CallGraph;
 use ptx_analysis::cfg::Cfg;
 use ptx_analysis::fold::is_copy;
 use ptx_analysis::function_analysis::FunctionAnalysis;
@@ -41,4 +42,18 @@ fn blocks_and_labels() {
     let analysis = FunctionAnalysis::new(of);
     assert!(analysis.is_reachable(looping) && !analysis.is_reachable(dead));
     assert!(is_copy(Opcode::Mov) && !is_copy(Opcode::Add));
+}
+
+#[test]
+fn calls_and_taken_addresses() {
+    let text =
+        b".version 8.0 .target sm_80 .address_size 64 .func leaf() { ret; } .func taken() { ret; }
+        .entry k() { .reg .b64 p; call leaf; call leaf; mov.b64 p, taken; ret; }";
+    let module = ptx_parse::parse(text).module;
+    let calls = CallGraph::new(&ModuleFacts::new(&module));
+    let id = |name| module.function(name).unwrap();
+    assert_eq!(calls.calls_of(id("k")).count(), 2);
+    assert_eq!(calls.calls_of(id("leaf")).count(), 0);
+    assert_eq!(calls.address_taken(), [id("taken")]);
+    assert!(calls.is_address_taken(id("taken")) && !calls.is_address_taken(id("leaf")));
 }

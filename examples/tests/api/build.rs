@@ -6,6 +6,10 @@ fn registers_with_names() -> Result<(), BuildError> {
     let mut m = ModuleBuilder::new(PtxVersion::new(8, 0), Target::Sm80);
     let mut f = m.func("f")?;
     let result = f.add_register_result(T::B32, "result")?;
+    assert_eq!(
+        (f.result_register(0), f.result_register(1)),
+        (Some(result), None)
+    );
     let x = f.add_register_param(T::B32, "x")?;
     let v = f.named_vector(T::F32, 4, "v")?;
     let many = f.reg_range(T::B32, "%many", 3)?;

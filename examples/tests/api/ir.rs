@@ -218,3 +218,19 @@ fn keys_and_labels() {
     assert_eq!(removed.len(), 1);
     assert!(!ptx_print::verbatim(&module).contains(&b'L'));
 }
+
+#[test]
+fn reasons_and_terms() {
+    let text = b".version 9.0 .target sm_90 .entry k() { .reg .f32 f; sin.approx.f32 f, f; tanh.approx.f32 f, f; ret; }";
+    let needed = ptx_verify::requires(&ptx_parse::parse(text).module);
+    let tanh = needed.reasons().iter().find(|r| r.what().contains("tanh"));
+    let availability = tanh.unwrap().availability();
+    assert_eq!(availability.lowest(ptx_isa::Target::Sm70), None);
+    assert!(availability.lowest(ptx_isa::Target::Sm75).is_some());
+    let terms = ptx_transform::clean::Pass::ALL.iter().map(|p| p.term());
+    assert!(
+        terms.clone().any(|t| t == "dead-code elimination"),
+        "{:?}",
+        terms.collect::<Vec<_>>()
+    );
+}

@@ -1,5 +1,5 @@
 use ptx_isa::OperandShape::{Integer, Register};
-use ptx_isa::describe::{each_fact, floors, type_of};
+use ptx_isa::describe::{each_fact, floors, role, type_of};
 use ptx_isa::{
     ActualOperand, Directive, Expected, InstQuery, Modifier, Opcode, PtxVersion, RegisterWidth,
     ScalarType as T, StateSpace, Target, find_instruction,
@@ -97,4 +97,11 @@ fn types_and_spaces() {
 fn special_registers_that_had_fewer_bits() {
     let read = |text: &[u8]| ptx_isa::SpecialReg::from_text(text).unwrap();
     assert!(read(b"%tid").is_short() && !read(b"%clock64").is_short());
+}
+
+#[test]
+fn roles_of_operands() {
+    let add = find_instruction(Opcode::Add, &[]).unwrap().forms()[0];
+    let roles: Vec<_> = add.operands().iter().map(role).collect();
+    assert_eq!(roles[..2], ["written", "read"]);
 }

@@ -7,3 +7,4 @@ mod build;
 mod ir;
 mod isa;
 mod listed;
+mod queries;

@@ -4,8 +4,8 @@ use std::ptr;
 
 use fastrand::Rng;
 use ptx_isa::{
-    Form, Instruction, Marks, Modifier, Nesting, Operand as Wanted, OperandViolation, Role, Rule,
-    ScalarType, SpecialReg, StateSpace, TableKind, TypeExpr, TypeKind, Violation,
+    Form, FormOperand as Wanted, Instruction, Marks, Modifier, Nesting, OperandViolation, Role,
+    Rule, ScalarType, SpecialReg, StateSpace, TableKind, TypeExpr, TypeKind, Violation,
 };
 
 use super::case::Case;

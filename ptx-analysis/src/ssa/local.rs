@@ -70,6 +70,7 @@ impl Local {
         let mut pass = Pass {
             variables,
             now: alloc::vec![(0, 0); variables.len() + 1],
+            last_use: alloc::vec![0; variables.len() + 1],
             local: Self {
                 values: alloc::vec![Value::Unknown],
                 uses: Vec::new(),
@@ -149,6 +150,8 @@ struct Pass<'a> {
     variables: &'a Variables,
     /// For each variable the block that wrote it last, counted from one, and which of `lasts` that is.
     now: Vec<(u32, u32)>,
+    /// For each variable its last entry in `uses`, counted from one.
+    last_use: Vec<u32>,
     local: Local,
 }
 
@@ -186,11 +189,14 @@ impl Pass<'_> {
     }
 
     fn read(&mut self, (block, stmt): (u32, StmtId), variable: u32, first: usize) {
-        let uses = &self.local.uses;
-        if uses.iter().skip(first).any(|u| u.variable == variable) {
+        let number = self.local.uses.len() as u32;
+        let Some(last) = self.last_use.get_mut(variable as usize) else {
+            return;
+        };
+        if *last > first as u32 {
             return;
         }
-        let number = uses.len() as u32;
+        *last = number + 1;
         let value = self.sees(block, variable, Slot::Use(number));
         self.local.uses.push(Use {
             stmt,
@@ -230,21 +236,19 @@ impl Pass<'_> {
     }
 
     fn write(&mut self, (block, stmt): (u32, StmtId), variable: u32, may: bool, first: usize) {
-        let same =
-            |v: &Value| matches!(v, Value::Def { variable: other, .. } if *other == variable);
+        let last = self.last(block, variable);
+        let last = last.and_then(|i| self.local.lasts.get_mut(i));
         // A register that is listed twice among the results is written once.
-        if self.local.values.iter().skip(first).any(same) {
+        if last.as_ref().is_some_and(|l| l.value.0 as usize >= first) {
             return;
         }
         let value = ValueId(self.local.values.len() as u32);
         let mut old = may.then_some(Ssa::UNKNOWN);
-        match self.last(block, variable) {
-            Some(index) => {
-                if let Some(last) = self.local.lasts.get_mut(index) {
-                    old = may.then_some(last.value);
-                    last.value = value;
-                    last.ends |= !may;
-                }
+        match last {
+            Some(last) => {
+                old = may.then_some(last.value);
+                last.value = value;
+                last.ends |= !may;
             }
             None => {
                 if may {

@@ -1,11 +1,14 @@
 //! Where control goes after an instruction.
 
+use alloc::vec::Vec;
+
+use hashbrown::HashMap;
 use ptx_isa::{Access, Control, Directive, Role};
 
 use super::Facts;
 use super::registers::plain;
 use crate::{
-    Body, DirectiveStmt, Function, Interface, LabelId, Operand, PrototypeId, Statement, SymbolId,
+    Body, EntityId as _, Interface, LabelId, Module, Operand, PrototypeId, Statement, SymbolId,
     SymbolKind,
 };
 
@@ -133,7 +136,7 @@ impl<'a> Facts<'a> {
         let Some(Operand::Label(label)) = self.operand(Role::LabelTable) else {
             return Some(Callees::Unknown);
         };
-        Some(match behind(self.body, label) {
+        Some(match statement_after(self.body, label) {
             Some(Statement::Prototype(id)) => Callees::Prototype(id),
             Some(Statement::Directive(id)) => match self.body.directives.get(id) {
                 Some(list) if list.directive == Directive::Calltargets => {
@@ -147,36 +150,10 @@ impl<'a> Facts<'a> {
     }
 
     /// Whether it calls functions that never return.
+    #[inline]
     #[must_use]
     pub fn never_returns(&self) -> bool {
-        match self.callees() {
-            Some(Callees::Function(symbol)) => self.is_noreturn(symbol),
-            Some(Callees::List(list)) => {
-                let noreturn =
-                    |o: &Operand| matches!(o, Operand::Symbol(s) if self.is_noreturn(*s));
-                !list.operands.is_empty() && list.operands.iter().all(noreturn)
-            }
-            Some(Callees::Prototype(id)) => {
-                let prototype = self.body.prototypes.get(id);
-                prototype.is_some_and(|p| self.has_noreturn(p.interface))
-            }
-            _ => false,
-        }
-    }
-
-    fn is_noreturn(&self, symbol: SymbolId) -> bool {
-        let kind = self.module.symbols.get(symbol).map(|s| s.kind);
-        let Some(SymbolKind::Function(id)) = kind else {
-            return false;
-        };
-        let function: Option<&Function> = self.module.functions.get(id);
-        function.is_some_and(|f| self.has_noreturn(f.interface))
-    }
-
-    fn has_noreturn(&self, interface: Interface) -> bool {
-        let directives = interface.directives.of(&self.module.interface_directives);
-        let mut directives = directives.iter();
-        directives.any(|d: &DirectiveStmt| d.directive == Directive::Noreturn)
+        self.never_returns
     }
 
     /// What a call writes and reads: its results and its arguments.
@@ -197,14 +174,76 @@ impl<'a> Facts<'a> {
 }
 
 /// The statement after a label.
-fn behind(body: &Body, label: LabelId) -> Option<Statement> {
+fn statement_after(body: &Body, label: LabelId) -> Option<Statement> {
     let next = body.after(body.labels.get(label)?.stmt)?;
     body.statements.get(next).copied()
 }
 
+/// Which calls never return. Each function, and each table and prototype of a body, is examined once.
+pub(super) struct NoReturn {
+    functions: Vec<bool>,
+    labels: HashMap<LabelId, bool>,
+}
+
+impl NoReturn {
+    pub(super) fn new(module: &Module) -> Self {
+        let functions = module.functions.iter();
+        Self {
+            functions: functions
+                .map(|(_, f)| is_noreturn(module, f.interface))
+                .collect(),
+            labels: HashMap::new(),
+        }
+    }
+
+    /// Forgets the labels of the previous body.
+    pub(super) fn enter_body(&mut self) {
+        self.labels.clear();
+    }
+
+    pub(super) fn contains(&mut self, call: &Facts<'_>) -> bool {
+        let callees = call.callees();
+        if let Some(Callees::Function(symbol)) = callees {
+            return self.has_function(call.module, symbol);
+        }
+        let Some(Operand::Label(label)) = call.operand(Role::LabelTable) else {
+            return false;
+        };
+        if let Some(&known) = self.labels.get(&label) {
+            return known;
+        }
+        let noreturn = match callees {
+            Some(Callees::List(list)) => {
+                let mut operands = list.operands.iter();
+                !list.operands.is_empty()
+                    && operands.all(|o| matches!(o, Operand::Symbol(s) if self.has_function(call.module, *s)))
+            }
+            Some(Callees::Prototype(id)) => {
+                let prototype = call.body.prototypes.get(id);
+                prototype.is_some_and(|p| is_noreturn(call.module, p.interface))
+            }
+            _ => false,
+        };
+        self.labels.insert(label, noreturn);
+        noreturn
+    }
+
+    fn has_function(&self, module: &Module, symbol: SymbolId) -> bool {
+        match module.symbols.get(symbol).map(|s| s.kind) {
+            Some(SymbolKind::Function(id)) => self.functions.get(id.index()) == Some(&true),
+            _ => false,
+        }
+    }
+}
+
+fn is_noreturn(module: &Module, interface: Interface) -> bool {
+    let mut directives = interface.directives.of(&module.interface_directives).iter();
+    directives.any(|d| d.directive == Directive::Noreturn)
+}
+
 /// The table of labels that a label names.
 pub(super) fn branch_targets(body: &Body, label: LabelId) -> Option<&[Operand]> {
-    let Some(Statement::Directive(id)) = behind(body, label) else {
+    let Some(Statement::Directive(id)) = statement_after(body, label) else {
         return None;
     };
     let list = body.directives.get(id)?;

@@ -13,6 +13,7 @@ pub struct Facts<'a> {
     pub(super) body: &'a Body,
     pub(super) id: InstId,
     pub(super) form: &'a FormFacts,
+    pub(super) never_returns: bool,
 }
 
 impl<'a> Facts<'a> {

@@ -279,7 +279,7 @@ impl FormFacts {
 }
 
 /// Where the memory at an address lies.
-fn space(selection: &FormMatch<'_>, operand: &ptx_isa::Operand) -> Space {
+fn space(selection: &FormMatch<'_>, operand: &ptx_isa::FormOperand) -> Space {
     let marks = operand.marks();
     if marks.contains(Marks::TMEM) {
         return Space::Tensor;

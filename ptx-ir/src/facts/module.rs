@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::control::branch_targets;
+use super::control::{NoReturn, branch_targets};
 use super::{Facts, FormFacts, Mentions};
 use crate::query::{Environment, Queries};
 use crate::{
@@ -13,12 +13,15 @@ use crate::{
 /// The index of [`FormFacts::UNKNOWN`].
 const UNKNOWN: u32 = 0;
 
+/// Set beside the index for a call that never returns.
+const NEVER_RETURNS: u32 = 1 << 31;
+
 /// What every instruction of a module does.
 #[derive(Clone, Debug)]
 pub struct ModuleFacts<'m> {
     module: &'m Module,
     forms: Vec<FormFacts>,
-    /// The facts of each instruction of each body.
+    /// The index of the facts of each instruction of each body, perhaps with [`NEVER_RETURNS`].
     bodies: Vec<Vec<u32>>,
 }
 
@@ -33,10 +36,12 @@ impl<'m> ModuleFacts<'m> {
     pub fn of(module: &'m Module, wanted: impl Fn(FuncId) -> bool) -> Self {
         let mut forms = alloc::vec![FormFacts::UNKNOWN];
         let mut queries = Queries::new(module);
+        let mut noreturn = NoReturn::new(module);
         let mut bodies = Vec::new();
         bodies.resize_with(module.bodies.len(), Vec::new);
         for (id, function, body) in module.definitions().filter(|(id, ..)| wanted(*id)) {
             queries.enter(module, id, body);
+            noreturn.enter_body();
             let of_inst = |(id, inst): (InstId, &Inst)| {
                 let operands = body.operands(id);
                 let index = queries.answer(module, body, inst.sig, operands, |query| {
@@ -47,7 +52,12 @@ impl<'m> ModuleFacts<'m> {
                         forms.len() as u32 - 1
                     })
                 });
-                index.unwrap_or(UNKNOWN)
+                let index = index.unwrap_or(UNKNOWN);
+                let call = facts(module, body, &forms, id, index);
+                match call.is_call() && noreturn.contains(&call) {
+                    true => index | NEVER_RETURNS,
+                    false => index,
+                }
             };
             let indices = body.insts.iter().map(of_inst);
             if let Some(entry) = function.body.and_then(|b| bodies.get_mut(b.index())) {
@@ -114,14 +124,15 @@ impl<'a> FunctionFacts<'a> {
             Binding::Register(decl) => Some(decl),
             _ => None,
         });
-        let declared: Vec<RegDeclId> = declared.collect();
+        let mut declared: Vec<RegDeclId> = declared.collect();
+        declared.sort_unstable();
         let registers = match declared.is_empty() {
             true => None,
             false => Some(self.body.registers.iter()),
         };
         let registers = registers.into_iter().flatten();
         registers
-            .filter(move |(_, r)| declared.contains(&r.decl))
+            .filter(move |(_, r)| declared.binary_search(&r.decl).is_ok())
             .map(|(id, _)| id)
     }
 
@@ -129,14 +140,8 @@ impl<'a> FunctionFacts<'a> {
     #[inline]
     #[must_use]
     pub fn inst(&self, id: InstId) -> Facts<'a> {
-        const NOTHING: &FormFacts = &FormFacts::UNKNOWN;
         let number = self.numbers.get(id.index()).copied().unwrap_or(UNKNOWN);
-        Facts {
-            module: self.module,
-            body: self.body,
-            id,
-            form: self.forms.get(number as usize).unwrap_or(NOTHING),
-        }
+        facts(self.module, self.body, self.forms, id, number)
     }
 
     /// The labels in the table that a label names; `None` where it names none.
@@ -153,5 +158,25 @@ impl<'a> FunctionFacts<'a> {
             self.body,
             opaque.map_or(&[][..], |o| self.body.pool.slice(o.mentions)),
         )
+    }
+}
+
+#[inline]
+fn facts<'a>(
+    module: &'a Module,
+    body: &'a Body,
+    forms: &'a [FormFacts],
+    id: InstId,
+    number: u32,
+) -> Facts<'a> {
+    const NOTHING: &FormFacts = &FormFacts::UNKNOWN;
+    Facts {
+        module,
+        body,
+        id,
+        form: forms
+            .get((number & !NEVER_RETURNS) as usize)
+            .unwrap_or(NOTHING),
+        never_returns: number & NEVER_RETURNS != 0,
     }
 }

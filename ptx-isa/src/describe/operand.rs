@@ -4,11 +4,11 @@ use core::fmt::{self, Display};
 
 use super::{Phrases, condition, operand_name, slot_name, words};
 use crate::generated::marks::PHRASES;
-use crate::{Access, Cond, Form, Length, Marks, Operand, Role, Size, Spaces, TypeExpr};
+use crate::{Access, Cond, Form, FormOperand, Length, Marks, Role, Size, Spaces, TypeExpr};
 
 /// The role, the type and all other properties of an operand.
 #[must_use]
-pub fn operand(form: &Form, operand: &Operand) -> impl Display {
+pub fn operand(form: &Form, operand: &FormOperand) -> impl Display {
     super::from_fn(move |f| {
         f.write_str(role(operand))?;
         if operand.ty != TypeExpr::None {
@@ -23,7 +23,7 @@ pub fn operand(form: &Form, operand: &Operand) -> impl Display {
 
 /// The role of an operand.
 #[must_use]
-pub const fn role(operand: &Operand) -> &'static str {
+pub const fn role(operand: &FormOperand) -> &'static str {
     match (operand.role, operand.access) {
         (Role::Def, _) => "written",
         (Role::Use, _) => "read",
@@ -60,7 +60,7 @@ pub fn type_of(form: &Form, ty: TypeExpr) -> impl Display {
 
 /// The properties of an operand besides role and type; may be empty.
 #[must_use]
-pub fn details(form: &Form, operand: &Operand) -> impl Display {
+pub fn details(form: &Form, operand: &FormOperand) -> impl Display {
     super::from_fn(move |f| {
         let mut all = Phrases::new(f, ", ");
         each_detail(form, operand, &mut |phrase| all.add(phrase))
@@ -69,7 +69,7 @@ pub fn details(form: &Form, operand: &Operand) -> impl Display {
 
 fn each_detail(
     form: &Form,
-    operand: &Operand,
+    operand: &FormOperand,
     put: &mut dyn FnMut(fmt::Arguments<'_>) -> fmt::Result,
 ) -> fmt::Result {
     match operand.role {

@@ -5,8 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ptx_ir::{Code, SigId};
 use ptx_isa::{
-    Deprecation, Expected, Form, Instruction, Marks, Modifier, Opcode, Operand, OperandViolation,
-    Role, Rule, ScalarType, Since, Slot, SpecialReg, StateSpace,
+    Deprecation, Expected, Form, FormOperand, Instruction, Marks, Modifier, Opcode,
+    OperandViolation, Role, Rule, ScalarType, Since, Slot, SpecialReg, StateSpace,
 };
 
 use super::{Text, Wording, counted};
@@ -67,7 +67,7 @@ pub(crate) enum Redundancy {
 pub(crate) struct OperandMismatch {
     pub(crate) form: Named,
     /// The operand of the form.
-    pub(crate) operand: &'static Operand,
+    pub(crate) operand: &'static FormOperand,
     pub(crate) problem: OperandViolation,
     /// The type that it must have.
     pub(crate) expected: Option<Expected>,
