@@ -216,7 +216,9 @@ impl NoReturn {
             Some(Callees::List(list)) => {
                 let mut operands = list.operands.iter();
                 !list.operands.is_empty()
-                    && operands.all(|o| matches!(o, Operand::Symbol(s) if self.has_function(call.module, *s)))
+                    && operands.all(
+                        |o| matches!(o, Operand::Symbol(s) if self.has_function(call.module, *s)),
+                    )
             }
             Some(Callees::Prototype(id)) => {
                 let prototype = call.body.prototypes.get(id);
