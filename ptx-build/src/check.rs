@@ -22,12 +22,6 @@ pub(crate) struct Parsed {
 }
 
 impl Parsed {
-    /// Where the body of the function begins, counted from the start of the text.
-    pub(crate) fn open_brace(&self) -> u32 {
-        let body = self.module.definitions().next();
-        body.map_or(0, |(_, _, body)| body.base() - self.start as u32)
-    }
-
     /// Whether a place of the module is in the text.
     pub(crate) fn holds(&self, at: u32) -> bool {
         (self.start..self.end).contains(&(at as usize))

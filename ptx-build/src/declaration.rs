@@ -332,8 +332,12 @@ impl Declaration {
 
     pub(crate) fn unnamed(&self) -> Self {
         let mut unnamed = self.clone();
-        unnamed.first.text = String::from("_");
+        unnamed.rename("_");
         unnamed
+    }
+
+    pub(crate) fn rename(&mut self, name: &str) {
+        self.first.text = String::from(name);
     }
 
     /// A member of one of its names as a statement, without its initial value.

@@ -268,7 +268,7 @@ impl Draft {
         parsed: &Module,
         start: usize,
         record: FuncId,
-        bindings: impl IntoIterator<Item = Binding>,
+        parameters: impl IntoIterator<Item = (Option<NameId>, Binding)>,
     ) {
         let mut items = parsed.items();
         let function = items.find_map(|(id, item)| match item {
@@ -277,7 +277,7 @@ impl Draft {
         });
         if let Some(function) = function {
             let mut copier = Copier::new(parsed, &mut self.module, Spellings::Copied);
-            copier.header(function, record, bindings);
+            copier.header(function, record, parameters);
         }
     }
 

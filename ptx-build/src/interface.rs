@@ -114,6 +114,14 @@ impl FunctionHeader {
         }
     }
 
+    /// The same with one name for all parameters that have one.
+    pub(crate) fn unnamed(&self) -> Self {
+        let mut unnamed = self.clone();
+        let all = unnamed.returns.iter_mut().chain(&mut unnamed.params);
+        all.filter(|d| d.name() != "_").for_each(|d| d.rename("p"));
+        unnamed
+    }
+
     /// The text before the body; each parameter on a separate line.
     pub(crate) fn header(&self, kind: FunctionKind, name: &str) -> Result<String, BuildError> {
         let mut out = String::new();

@@ -167,10 +167,7 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
             }
             Statement::Prototype(id) => {
                 let prototype = self.names.from.prototypes().get(id)?;
-                let interface = self
-                    .names
-                    .module
-                    .interface(&prototype.interface, |_, param| param.binding);
+                let interface = self.names.module.interface(&prototype.interface, |_| ());
                 Statement::Prototype(
                     self.names
                         .to
@@ -426,7 +423,9 @@ impl<'f> Copier<'f, '_> {
         }
         let copied = copier.finish();
         let mut bindings = bindings.into_iter();
-        let interface = self.interface(&interface, |_, _| bindings.next().unwrap_or(Binding::None));
+        let interface = self.interface(&interface, |param| {
+            param.binding = bindings.next().unwrap_or(Binding::None);
+        });
         let body = self.to.bodies_mut().push(copied);
         self.complete(new, interface, body);
         Some(new)
@@ -452,20 +451,23 @@ impl<'f> Copier<'f, '_> {
         Some(new)
     }
 
-    /// Gives a function that exists already the header of another one.
+    /// Gives a function that exists already the header of another one, with these names for its results and parameters.
     pub(crate) fn header(
         &mut self,
         id: FuncId,
         into: FuncId,
-        bindings: impl IntoIterator<Item = Binding>,
+        parameters: impl IntoIterator<Item = (Option<NameId>, Binding)>,
     ) {
         let Some(function) = self.from.functions().get(id).copied() else {
             return;
         };
         let attributes = self.attributes(function.attributes);
-        let mut bindings = bindings.into_iter();
-        let interface = self.interface(&function.interface, |_, _| {
-            bindings.next().unwrap_or(Binding::None)
+        let mut parameters = parameters.into_iter();
+        let interface = self.interface(&function.interface, |param| {
+            param.binding = Binding::None;
+            if let Some((name, binding)) = parameters.next() {
+                (param.name, param.binding) = (name, binding);
+            }
         });
         if let Some(place) = self.to.functions_mut().get_mut(into) {
             place.linkage = function.linkage;

@@ -252,7 +252,7 @@ impl<'f, 't> Copier<'f, 't> {
     pub(crate) fn function(&mut self, id: FuncId) -> Option<FuncId> {
         let new = self.begin_function(id)?;
         let function = *self.from.functions().get(id)?;
-        let interface = self.interface(&function.interface, |_, param| param.binding);
+        let interface = self.interface(&function.interface, |_| ());
         if let Some(copied) = self.to.functions_mut().get_mut(new) {
             copied.interface = interface;
         }
@@ -282,11 +282,7 @@ impl<'f, 't> Copier<'f, 't> {
         Some(new)
     }
 
-    fn interface(
-        &mut self,
-        interface: &Interface,
-        mut bind: impl FnMut(&mut Self, &Param) -> Binding,
-    ) -> Interface {
+    fn interface(&mut self, interface: &Interface, mut bind: impl FnMut(&mut Param)) -> Interface {
         let returns = self.params(interface.returns, &mut bind);
         let params = self.params(interface.params, &mut bind);
         let directives = interface.directives.of(self.from.interface_directives());
@@ -302,11 +298,7 @@ impl<'f, 't> Copier<'f, 't> {
         copied
     }
 
-    fn params(
-        &mut self,
-        range: TableRange,
-        bind: &mut impl FnMut(&mut Self, &Param) -> Binding,
-    ) -> TableRange {
+    fn params(&mut self, range: TableRange, bind: &mut impl FnMut(&mut Param)) -> TableRange {
         let start = self.to.params().len() as u32;
         for param in range.of(self.from.params()) {
             let mut copied = *param;
@@ -317,8 +309,8 @@ impl<'f, 't> Copier<'f, 't> {
                 ptr.align = self.operand(ptr.align);
             }
             copied.name = param.name.map(|name| self.name(name));
-            copied.binding = bind(self, param);
             copied.dims = self.range(param.dims);
+            bind(&mut copied);
             self.to.params_mut().push(copied);
         }
         TableRange { start, ..range }

@@ -30,12 +30,13 @@ impl FunctionBuilder<'_> {
         let record = self.body.record;
         let draft = &mut self.module.draft;
         draft.set_function_header(&parsed.module, parsed.start, record, bindings);
-        let before = header.len().saturating_sub(fresh.text.len());
-        let (start, open) = (self.module.text_len(), parsed.open_brace());
+        // The brace is after the newline.
+        let (start, open) = (self.module.text_len(), header.len() as u32 + 1);
         let is_in_order = self.is_in_order();
         let mut order = Order::new();
         let text = self.module.text_mut();
-        text.push_str(header.get(..before).unwrap_or_default());
+        text.push_str(header);
+        text.push_str("\n{\n");
         let declared_last = fresh.ids().count();
         for mut chunk in self.body.layout(fresh) {
             // Places of statements count from the brace.

@@ -2,12 +2,14 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use ptx_ir::{Code, FunctionKind, Linkage};
 use ptx_isa::Directive;
 
 use super::body::Meaning;
+use super::chunk::Chunk;
 use super::{FunctionBuilder, no_results};
 use crate::check::{self, Parsed};
 use crate::declaration::Declaration;
@@ -108,34 +110,48 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    pub(super) fn check_interface(&self, interface: &FunctionHeader) -> Result<(), BuildError> {
+    pub(super) fn check_interface(&mut self, interface: &FunctionHeader) -> Result<(), BuildError> {
         if let Some(result) = interface.returns.first()
             && self.body.kind == FunctionKind::Entry
         {
             return Err(no_results(&self.body.name, result.name()));
         }
-        self.check_header(interface, "").map(drop)
+        self.check_header(interface, &Chunk::default()).map(drop)
     }
 
-    /// The text before the statements, if it is legal: the header, and declarations inside.
+    /// The text of a header, if it is legal before declarations of fresh registers, and the header as a record.
     pub(super) fn check_header(
-        &self,
+        &mut self,
         interface: &FunctionHeader,
-        inside: &str,
-    ) -> Result<(String, Parsed), BuildError> {
+        inside: &Chunk,
+    ) -> Result<(String, Arc<Parsed>), BuildError> {
         let header = interface.header(self.body.kind, &self.body.name)?;
-        let mut text = format!("{header}\n{{\n{inside}}}\n");
         let tables = &self.module.tables;
         let known = tables.functions.get(self.func.index as usize);
         // It has to agree with its earlier declaration.
         let declared = known.map_or("", |f| &f.declared);
+        let registers = self.body.fresh.iter().filter(|f| f.highest_used > 0);
+        let registers = match inside.text.len() {
+            0 => 0,
+            _ => registers.fold(0, |set, f| set | 1u64 << f.ty.index()),
+        };
+        let like = (self.body.kind, interface.unnamed(), registers);
+        let mut legal = self.module.legal_headers.iter();
+        let legal = legal.find(|(l, _)| declared.is_empty() && *l == like);
+        if let Some((_, parsed)) = legal {
+            return Ok((header, parsed.clone()));
+        }
+        let text = format!("{header}\n{{\n{}}}\n", inside.text.after(0));
         let start = tables.header.len() + declared.len() + 1;
         let whole = format!("{}{declared}\n{text}", tables.header);
-        match check::errors(&whole, start, start + text.len()) {
+        let end = start + text.len();
+        match check::errors(&whole, start, end) {
             Ok(module) => {
-                let end = start + text.len();
-                text.truncate(text.len().saturating_sub("}\n".len()));
-                Ok((text, Parsed { module, start, end }))
+                let parsed = Arc::new(Parsed { module, start, end });
+                if declared.is_empty() {
+                    self.module.note_legal_header(like, &parsed);
+                }
+                Ok((header, parsed))
             }
             Err(found) => Err(BuildError::illegal(text, found)),
         }

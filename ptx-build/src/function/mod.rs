@@ -122,7 +122,7 @@ impl<'m> FunctionBuilder<'m> {
         let known = self.module.tables.functions.get(self.func.index as usize);
         let of = known.map(|f| f.interface.clone()).unwrap_or_default();
         let fresh = self.fresh_registers();
-        let (header, parsed) = self.check_header(&of, fresh.text.after(0))?;
+        let (header, parsed) = self.check_header(&of, &fresh)?;
         self.is_finished = true;
         self.body.declared.push(self.func.index);
         self.complete(&header, &parsed, fresh);

@@ -5,12 +5,14 @@ use alloc::vec::Vec;
 
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
-    Binding, Code, FunctionKind, Operand, OperandRange, Param, ScopeId, TypeName, Var, VarId,
+    Binding, Code, FunctionKind, NameId, Operand, OperandRange, Param, ScopeId, TypeName, Var,
+    VarId,
 };
 use ptx_isa::{ScalarType, StateSpace};
 use ptx_verify::Direction;
 
 use super::body::{Body, Parameter};
+use super::chunk::Chunk;
 use super::{FunctionBuilder, no_results};
 use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
@@ -197,7 +199,7 @@ impl FunctionBuilder<'_> {
     }
 
     /// Refuses a parameter or result that is illegal together with those added before it, or alone.
-    fn check_part(&self, declaration: &Declaration, list: List) -> Result<(), BuildError> {
+    fn check_part(&mut self, declaration: &Declaration, list: List) -> Result<(), BuildError> {
         self.module.tables.can_change(self.func)?;
         let (name, kind) = (declaration.name(), self.body.kind);
         if list == List::Results && kind == FunctionKind::Entry {
@@ -208,7 +210,7 @@ impl FunctionBuilder<'_> {
             List::Params => alone.param(declaration.clone()),
             List::Results => alone.result(declaration.clone()),
         };
-        self.check_header(&alone, "").map(drop)
+        self.check_header(&alone, &Chunk::default()).map(drop)
     }
 
     fn add_variable(
@@ -278,20 +280,26 @@ impl FunctionBuilder<'_> {
         checker.declare_parameter(&param, direction);
     }
 
-    /// What the parameters and results are to the body, in the order of the header.
-    pub(super) fn parameter_bindings(&self) -> Vec<Binding> {
+    /// The names of results and parameters, and what they are to the body, in the order of the header.
+    pub(super) fn parameter_bindings(&self) -> Vec<(Option<NameId>, Binding)> {
         let all = self.body.results.iter().chain(&self.body.params);
+        let records = &self.body.records;
         let binding = |p: &Parameter| match p {
             Parameter::Unnamed => None,
             Parameter::Variable(v) => {
-                let local = self.body.locals.get(*v as usize)?;
-                Some(Binding::Var(local.id))
+                let id = self.body.locals.get(*v as usize)?.id;
+                Some((records.vars().get(id)?.name, Binding::Var(id)))
             }
             Parameter::Register(r) => {
-                let info = self.body.registers.get(*r as usize)?;
-                Some(Binding::Register(info.decl))
+                let decl = self.body.registers.get(*r as usize)?.decl;
+                let name = records.reg_decls().get(decl)?.name;
+                Some((name, Binding::Register(decl)))
             }
         };
-        all.map(|p| binding(p).unwrap_or(Binding::None)).collect()
+        let bindings = all.map(|p| match binding(p) {
+            Some((name, binding)) => (Some(name), binding),
+            None => (None, Binding::None),
+        });
+        bindings.collect()
     }
 }

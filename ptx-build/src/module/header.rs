@@ -12,6 +12,7 @@ use crate::lexical;
 
 impl ModuleBuilder {
     pub(super) fn write_header(&mut self) {
+        self.legal_headers.clear();
         let mut target = self.target.text().to_string();
         if self.is_virtual {
             target = target.replacen("sm_", "compute_", 1);

@@ -9,16 +9,25 @@ mod variables;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use ptx_ir::{Code, Module};
+use ptx_ir::{Code, FunctionKind, Module};
 use ptx_isa::{PtxVersion, Target};
 
+use crate::check::Parsed;
 use crate::draft::Draft;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::{HandleOwners, next_owner};
+use crate::interface::FunctionHeader;
 use crate::text::ModuleText;
 use tables::Tables;
+
+/// A kind, a header without names, and a set of register types.
+pub(crate) type HeaderShape = (FunctionKind, FunctionHeader, u64);
+
+/// How many legal headers are remembered.
+const MOST_HEADERS: usize = 32;
 
 /// Makes a module: header, variables, kernels and functions.
 #[derive(Debug)]
@@ -35,6 +44,8 @@ pub struct ModuleBuilder {
     text: ModuleText,
     /// What `.loc` said so far.
     pub(crate) places: BTreeSet<[u32; 3]>,
+    /// Headers of functions that are legal, without names, with the types of the registers declared after them.
+    pub(crate) legal_headers: Vec<(HeaderShape, Arc<Parsed>)>,
     /// The indices of `.file`.
     files: BTreeSet<u32>,
     /// Those that functions mention, each with the first function.
@@ -64,12 +75,21 @@ impl ModuleBuilder {
             address_size: Some(64),
             text: ModuleText::default(),
             places: BTreeSet::new(),
+            legal_headers: Vec::new(),
             files: BTreeSet::new(),
             is_virtual: false,
             mentioned_files: BTreeMap::new(),
         };
         module.write_header();
         module
+    }
+
+    /// Takes note of a legal header, of which the next functions may have the same.
+    pub(crate) fn note_legal_header(&mut self, of: HeaderShape, parsed: &Arc<Parsed>) {
+        if self.legal_headers.len() >= MOST_HEADERS {
+            self.legal_headers.clear();
+        }
+        self.legal_headers.push((of, parsed.clone()));
     }
 
     /// The text of the module so far.
