@@ -1,9 +1,8 @@
 //! Several edits of a function, applied together or not at all.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use ptx_ir::{GuardSense, Operand, RegId, SigId, StmtId};
+use ptx_ir::{EntityId, GuardSense, Operand, RegId, SigId, StmtId};
 
 use crate::{EditError, Editor, NewStmt};
 
@@ -86,26 +85,29 @@ impl Batch {
 
     /// The first two edits that change the same part of a statement, or of which one changes what the other removes.
     fn conflict(&self) -> Result<(), EditError> {
-        let mut claims: BTreeMap<StmtId, BTreeMap<Part, usize>> = BTreeMap::new();
-        for (second, edit) in self.edits.iter().enumerate() {
-            let Some((statement, part)) = edit.claim() else {
-                continue;
-            };
-            let parts = claims.entry(statement).or_default();
-            let first = match part {
-                Part::Whole => parts.values().next(),
-                _ => parts.get(&part).or_else(|| parts.get(&Part::Whole)),
-            };
-            if let Some(&first) = first {
-                return Err(EditError::Conflict {
-                    statement,
-                    first,
-                    second,
-                });
-            }
-            parts.insert(part, second);
+        let mut claims: Vec<(StmtId, Part, usize)> = Vec::new();
+        for (index, edit) in self.edits.iter().enumerate() {
+            claims.extend(edit.claim().map(|(stmt, part)| (stmt, part, index)));
         }
-        Ok(())
+        claims.sort_unstable();
+        // In each statement, `Part::Whole` is first.
+        let of_statement = claims.chunk_by(|a, b| a.0 == b.0);
+        let conflicts = of_statement.flat_map(|claims| {
+            let whole = claims.first().filter(|c| c.1 == Part::Whole);
+            let pairs = claims.iter().zip(claims.iter().skip(1));
+            pairs.filter_map(move |(a, b)| {
+                let other = whole.or(Some(a).filter(|a| a.1 == b.1))?.2;
+                Some((other.max(b.2), other.min(b.2), b.0))
+            })
+        });
+        match conflicts.min() {
+            None => Ok(()),
+            Some((second, first, statement)) => Err(EditError::Conflict {
+                statement,
+                first,
+                second,
+            }),
+        }
     }
 }
 
@@ -131,15 +133,18 @@ impl Editor<'_> {
     fn apply_all(&mut self, batch: Batch) -> Result<Vec<StmtId>, EditError> {
         let mut made = Vec::new();
         // The last statement that was inserted after another one.
-        let mut ends: BTreeMap<StmtId, StmtId> = BTreeMap::new();
+        let mut ends: Vec<Option<StmtId>> = Vec::new();
+        ends.resize(self.body().statement_table().len(), None);
         let mut removed = Vec::new();
         for edit in batch.edits {
             match edit {
                 Edit::InsertBefore(at, new) => made.push(self.insert_before(at, new)?),
                 Edit::InsertAfter(at, new) => {
-                    let end = ends.get(&at).copied().unwrap_or(at);
+                    let end = ends.get(at.index()).copied().flatten().unwrap_or(at);
                     let id = self.insert_after(end, new)?;
-                    ends.insert(at, id);
+                    if let Some(end) = ends.get_mut(at.index()) {
+                        *end = Some(id);
+                    }
                     made.push(id);
                 }
                 Edit::Replace(at, new) => {

@@ -185,25 +185,13 @@ impl Editor<'_> {
         if number >= declared.count.unwrap_or(1) {
             return Err(EditError::NoPart(alloc::format!("register {number}")));
         }
-        let key = (decl.as_u32(), number);
-        if self.registers.is_none() {
-            let all = self.body().registers().iter();
-            self.registers = Some(
-                all.map(|(id, r)| ((r.decl.as_u32(), r.number), id))
-                    .collect(),
-            );
-        }
-        if let Some(&id) = self.registers.as_ref().and_then(|r| r.get(&key)) {
-            return Ok(id);
-        }
-        let id = self
-            .body_mut()
-            .registers_mut()
-            .push(Register::new(decl, number));
-        if let Some(all) = &mut self.registers {
-            all.insert(key, id);
-        }
-        Ok(id)
+        let body = &mut self.module.bodies_mut()[self.body];
+        let known = self.registers.get_or_insert_with(|| {
+            let all = body.registers().iter();
+            all.map(|(id, r)| ((r.decl, r.number), id)).collect()
+        });
+        let new = || body.registers_mut().push(Register::new(decl, number));
+        Ok(*known.entry((decl, number)).or_insert_with(new))
     }
 
     // --- statements ---

@@ -7,7 +7,7 @@ use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::{NewText, Patch, RawBody, RawEdits, RawModule};
 use ptx_ir::{
     Binding, DeclId, DeclarationSpans, Declarations, Item, ItemId, Module, Operand, OperandPool,
-    OperandSlot, Span, Statement, StmtId, SymbolId, TypeName,
+    OperandSlot, Span, Statement, StmtId, TypeName,
 };
 use ptx_isa::{Directive, ScalarType};
 
@@ -163,13 +163,7 @@ impl ModuleEditor<'_> {
             }
             None => self.edits().rewrite(item),
         }
-        let declarators = self.module.declarations().declarators(id).iter();
-        let symbol = |b: Binding| match b {
-            Binding::Symbol(s) => Some(s),
-            _ => None,
-        };
-        let changed: Vec<SymbolId> = declarators.filter_map(|d| symbol(d.binding)).collect();
-        for symbol in changed {
+        for symbol in self.module.declared_symbols(Item::Decl(id)) {
             self.symbol_changed(symbol);
         }
         Ok(())

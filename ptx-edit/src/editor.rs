@@ -1,12 +1,12 @@
 //! The editors of a module and of a function.
 
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 
+use hashbrown::HashMap;
 use ptx_ir::raw::{Edits, RawBody, RawEdits, RawModule};
 use ptx_ir::{
-    Body, BodyId, FuncId, Inst, InstId, ItemId, Module, NameId, Operand, OperandPool, RegId,
-    Statement, StmtId, SymbolId,
+    Body, BodyId, EntitySet, FuncId, Inst, InstId, ItemId, Module, NameId, Operand, OperandPool,
+    RegDeclId, RegId, Statement, StmtId, SymbolId,
 };
 
 use crate::EditError;
@@ -38,7 +38,8 @@ impl EditModule for Module {
             module: self,
             function,
             registers: None,
-            symbols: BTreeMap::new(),
+            seen: EntitySet::new(),
+            undeclared: EntitySet::new(),
         })
     }
 
@@ -71,9 +72,10 @@ pub struct Editor<'m> {
     pub(crate) function: FuncId,
     pub(crate) body: BodyId,
     /// The registers by declaration and number, once asked for.
-    pub(crate) registers: Option<BTreeMap<(u32, u32), RegId>>,
-    /// For each symbol asked for so far, whether an item up to the function declares it.
-    pub(crate) symbols: BTreeMap<SymbolId, bool>,
+    pub(crate) registers: Option<HashMap<(RegDeclId, u32), RegId>>,
+    /// The symbols that were looked up, and those of them that no item up to the function declares.
+    pub(crate) seen: EntitySet<SymbolId>,
+    pub(crate) undeclared: EntitySet<SymbolId>,
 }
 
 impl ModuleEditor<'_> {

@@ -1,14 +1,14 @@
 //! Statements given as text.
 
-use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use hashbrown::HashMap;
 use ptx_ir::raw::RawBody;
 use ptx_ir::{
-    Binding, Body, Code, DeclId, Declarator, Diagnostic, GuardSense, ImmId, Inst, InstId, Label,
-    LabelId, Module, NameId, Operand, OperandRange, RegDeclId, RegId, ScopeId, Span, Statement,
-    StmtId, TableRange, Var, VarId,
+    Binding, Body, Code, DeclId, Declarator, Diagnostic, EntityId, GuardSense, Inst, InstId, Label,
+    Module, NameId, Operand, OperandRange, RegDeclId, ScopeId, Span, Statement, StmtId, TableRange,
+    Var, VarId,
 };
 
 use crate::construct::UNPLACED;
@@ -73,8 +73,8 @@ impl Editor<'_> {
             editor: self,
             module: &module,
             body,
-            operands: Operands::default(),
-            decls: BTreeMap::new(),
+            operands: HashMap::new(),
+            decls: alloc::vec![None; body.reg_decls().len()],
         };
         let result = import.statements(before);
         if result.is_err() {
@@ -111,44 +111,16 @@ fn parse(text: &str) -> Result<Module, EditError> {
     Ok(parsed.module)
 }
 
-/// What operands of the text are in the function.
-#[derive(Default)]
-struct Operands {
-    registers: BTreeMap<RegId, RegId>,
-    vars: BTreeMap<VarId, VarId>,
-    labels: BTreeMap<LabelId, LabelId>,
-    immediates: BTreeMap<ImmId, Operand>,
-    /// Undeclared names.
-    names: BTreeMap<NameId, Operand>,
-    /// Strings.
-    texts: BTreeMap<NameId, NameId>,
-}
-
-impl Operands {
-    fn translate(&self, operand: Operand) -> Operand {
-        let text = |name| self.texts.get(&name).copied().unwrap_or(name);
-        match operand {
-            Operand::Reg(id) => self.registers.get(&id).copied().map(Operand::Reg),
-            Operand::Var(id) => self.vars.get(&id).copied().map(Operand::Var),
-            Operand::Label(id) => self.labels.get(&id).copied().map(Operand::Label),
-            Operand::Imm(id) => self.immediates.get(&id).copied(),
-            Operand::Name(name) => self.names.get(&name).copied(),
-            Operand::Str(name) => Some(Operand::Str(text(name))),
-            Operand::Section(name) => Some(Operand::Section(text(name))),
-            _ => None,
-        }
-        .unwrap_or(operand)
-    }
-}
-
 struct Import<'e, 'm, 't> {
     editor: &'e mut Editor<'m>,
     /// The place of the text.
     key: u64,
     module: &'t Module,
     body: &'t Body,
-    operands: Operands,
-    decls: BTreeMap<RegDeclId, RegDeclId>,
+    /// What the operands of the text are in the function: registers, variables, labels, immediates, undeclared names, and
+    /// strings.
+    operands: HashMap<Operand, Operand>,
+    decls: Vec<Option<RegDeclId>>,
 }
 
 impl Import<'_, '_, '_> {
@@ -158,7 +130,8 @@ impl Import<'_, '_, '_> {
             let name = self.new_name(label.name, NameForm::Plain)?;
             let label = Label::new(name, ScopeId::new(0), UNPLACED);
             let new = self.editor.body_mut().labels_mut().push(label);
-            self.operands.labels.insert(id, new);
+            self.operands
+                .insert(Operand::Label(id), Operand::Label(new));
         }
         let mut placed = Vec::new();
         let mut open = Vec::new();
@@ -187,9 +160,9 @@ impl Import<'_, '_, '_> {
         self.prepare(statement)?;
         Ok(match statement {
             Statement::Inst(id) => Statement::Inst(self.instruction(id)?),
-            Statement::Label(id) => match self.operands.labels.get(&id) {
-                Some(&id) => Statement::Label(id),
-                None => return Err(EditError::Kind { wanted }),
+            Statement::Label(id) => match self.operands.get(&Operand::Label(id)) {
+                Some(Operand::Label(id)) => Statement::Label(*id),
+                _ => return Err(EditError::Kind { wanted }),
             },
             Statement::Decl(id) => Statement::Decl(self.declaration(id)?),
             Statement::Directive(id) => {
@@ -265,7 +238,9 @@ impl Import<'_, '_, '_> {
                 new.scope = scope;
                 new.stmt = stmt;
                 let id = self.editor.body_mut().reg_decls_mut().push(new);
-                self.decls.insert(decl, id);
+                if let Some(new) = self.decls.get_mut(decl.index()) {
+                    *new = Some(id);
+                }
                 Ok((name, Binding::Register(id)))
             }
             Binding::Var(first) => {
@@ -278,7 +253,7 @@ impl Import<'_, '_, '_> {
                     ..old
                 };
                 let id = self.editor.body_mut().vars_mut().push(new);
-                self.operands.vars.insert(first, id);
+                self.operands.insert(Operand::Var(first), Operand::Var(id));
                 Ok((name, Binding::Var(id)))
             }
             other => Ok((d.name, other)),
@@ -292,58 +267,69 @@ impl Import<'_, '_, '_> {
     /// Finds out what the operands of a statement are in the function.
     fn prepare(&mut self, statement: Statement) -> Result<(), EditError> {
         for operand in self.body.walk(statement).operands() {
-            match operand {
-                Operand::Reg(id) if !self.operands.registers.contains_key(&id) => {
-                    let register = self.body.registers().get(id);
-                    let register = *register.ok_or(EditError::UnknownId)?;
-                    if let Some(&decl) = self.decls.get(&register.decl) {
-                        let new = self.editor.register(decl, register.number)?;
-                        self.operands.registers.insert(id, new);
-                    }
-                }
-                Operand::Var(id) if !self.operands.vars.contains_key(&id) => {
-                    self.prepare_member(id)?;
-                }
-                Operand::Imm(id) => {
-                    if let Some(immediate) = self.body.pool().immediate(id) {
-                        let new = self.editor.constant(self.module.name(immediate.text))?;
-                        self.operands.immediates.insert(id, new);
-                    }
-                }
-                Operand::Name(name) if !self.operands.names.contains_key(&name) => {
-                    let text = self.module.name(name);
-                    let found = self.editor.resolve(self.key, text);
-                    let found = found.ok_or_else(|| EditError::Undeclared(String::from(text)))?;
-                    self.operands.names.insert(name, found);
-                }
-                Operand::Str(name) | Operand::Section(name) => {
-                    let new = self.editor.intern(self.module.name(name));
-                    self.operands.texts.insert(name, new);
-                }
-                _ => {}
+            if !self.operands.contains_key(&operand)
+                && let Some(new) = self.find(operand)?
+            {
+                self.operands.insert(operand, new);
             }
         }
         Ok(())
     }
 
+    /// What an operand of the text is in the function; `None` if it is the same.
+    fn find(&mut self, operand: Operand) -> Result<Option<Operand>, EditError> {
+        Ok(match operand {
+            Operand::Reg(id) => {
+                let register = self.body.registers().get(id);
+                let register = *register.ok_or(EditError::UnknownId)?;
+                match self.decls.get(register.decl.index()) {
+                    Some(&Some(decl)) => {
+                        let new = self.editor.register(decl, register.number)?;
+                        Some(Operand::Reg(new))
+                    }
+                    _ => None,
+                }
+            }
+            Operand::Var(id) => self.member(id)?.map(Operand::Var),
+            Operand::Imm(id) => match self.body.pool().immediate(id) {
+                Some(immediate) => Some(self.editor.constant(self.module.name(immediate.text))?),
+                None => None,
+            },
+            Operand::Name(name) => {
+                let text = self.module.name(name);
+                let found = self.editor.resolve(self.key, text);
+                Some(found.ok_or_else(|| EditError::Undeclared(String::from(text)))?)
+            }
+            Operand::Str(name) => {
+                let new = self.editor.intern(self.module.name(name));
+                Some(Operand::Str(new))
+            }
+            Operand::Section(name) => {
+                let new = self.editor.intern(self.module.name(name));
+                Some(Operand::Section(new))
+            }
+            _ => None,
+        })
+    }
+
     /// A member of a range of variables that the text declares.
-    fn prepare_member(&mut self, id: VarId) -> Result<(), EditError> {
+    fn member(&mut self, id: VarId) -> Result<Option<VarId>, EditError> {
         let vars = self.body.vars();
         let var = *vars.get(id).ok_or(EditError::UnknownId)?;
         let same = |v: &Var| (v.name, v.stmt, v.scope) == (var.name, var.stmt, var.scope);
-        let mut declared = self.operands.vars.iter();
-        let first = declared.find(|(old, _)| vars.get(**old).is_some_and(same));
-        if let Some((_, &first)) = first
-            && let Some(new) = self.editor.var_member(first, var.number)
-        {
-            self.operands.vars.insert(id, new);
-        }
-        Ok(())
+        let mut range = vars.iter().filter(|(_, v)| same(v));
+        let first = range.find_map(|(old, _)| match self.operands.get(&Operand::Var(old)) {
+            Some(&Operand::Var(new)) => Some(new),
+            _ => None,
+        });
+        Ok(first.and_then(|first| self.editor.var_member(first, var.number)))
     }
 
     fn import(&mut self, operands: &[Operand]) -> OperandRange {
         let pool = self.editor.pool_mut();
-        pool.import(self.body.pool(), operands, |o| self.operands.translate(o))
+        pool.import(self.body.pool(), operands, |o| {
+            self.operands.get(&o).copied().unwrap_or(o)
+        })
     }
 
     fn import_one(&mut self, operand: Operand) -> Operand {

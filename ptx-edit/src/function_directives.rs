@@ -5,9 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
-use ptx_ir::{
-    DirectiveStmt, FuncId, FunctionKind, Item, ItemId, Module, Operand, Span, TableRange,
-};
+use ptx_ir::{DirectiveStmt, FuncId, FunctionKind, ItemId, Module, Operand, Span, TableRange};
 use ptx_isa::{Directive, DirectivePosition, Ending};
 
 use crate::operand_grammar::check_arguments;
@@ -91,9 +89,8 @@ impl ModuleEditor<'_> {
         function: FuncId,
         all: &[DirectiveStmt],
     ) -> Result<(), EditError> {
-        let mut items = self.module.items();
-        let item = items.find(|(_, i)| *i == Item::Function(function));
-        let item = item.ok_or(EditError::Missing("function of this id"))?.0;
+        let item = self.module.item_of(function);
+        let item = item.ok_or(EditError::Missing("function of this id"))?;
         let (written, end) = written_directives(self.module, item, function);
         let first = written.first();
         let start = first.map_or(end, |w| with_space_before(self.module, w.span).start);

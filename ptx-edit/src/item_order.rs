@@ -1,13 +1,12 @@
 //! Moving the items of a module.
 
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::raw::RawEdits;
-use ptx_ir::{FuncId, Item, ItemId, Module, Operand, Statement, SymbolId};
+use ptx_ir::{EntitySet, FuncId, Item, ItemId, Module, Operand, Statement, SymbolId};
 
-use crate::items::{check_item, check_place_after, declared_by, is_header};
+use crate::items::{check_item, check_place_after};
 use crate::{EditError, ModuleEditor};
 
 impl ModuleEditor<'_> {
@@ -39,16 +38,19 @@ impl ModuleEditor<'_> {
         let immovable = match item {
             Item::Section(_) | Item::Opaque(_) => true,
             Item::Function(f) => !inner_functions(self.module, f).is_empty(),
-            other => is_header(self.module, other),
+            other => self.module.is_header(other),
         };
         if immovable {
             return Err(EditError::Immovable);
         }
         check_place_after(self.module, at)?;
         // Of several declarations of one name, which comes first matters.
-        let declared = declared_by(self.module, item);
+        let declared = self.module.declared_symbols(item);
         let declares = |module: &Module| -> Vec<ItemId> {
-            let is_it = |i: Item| declared_by(module, i).iter().any(|s| declared.contains(s));
+            let is_it = |i: Item| {
+                let symbols = module.declared_symbols(i);
+                symbols.iter().any(|s| declared.contains(s))
+            };
             let all = module.items().filter(|(_, i)| is_it(*i));
             all.map(|(id, _)| id).collect()
         };
@@ -81,13 +83,13 @@ fn inner_functions(module: &Module, function: FuncId) -> Vec<FuncId> {
 
 /// Checks that everything which an item declares or uses is declared before it is used.
 fn check_declared_before_use(module: &Module, moved: Item) -> Result<(), EditError> {
-    let mut unseen: BTreeSet<SymbolId> = declared_by(module, moved).into_iter().collect();
+    let mut unseen: EntitySet<SymbolId> = module.declared_symbols(moved).into_iter().collect();
     each_use(module, moved, |s| {
         unseen.insert(s);
     });
     for (_, item) in module.items() {
-        for symbol in declared_by(module, item) {
-            unseen.remove(&symbol);
+        for symbol in module.declared_symbols(item) {
+            unseen.remove(symbol);
         }
         if unseen.is_empty() {
             break;
@@ -95,11 +97,13 @@ fn check_declared_before_use(module: &Module, moved: Item) -> Result<(), EditErr
         if let Item::Function(f) = item {
             for inner in inner_functions(module, f) {
                 let symbol = module.functions().get(inner).and_then(|f| f.symbol);
-                symbol.map(|s| unseen.remove(&s));
+                symbol.map(|s| unseen.remove(s));
             }
         }
         let mut early = None;
-        each_use(module, item, |s| early = early.or(unseen.get(&s).copied()));
+        each_use(module, item, |s| {
+            early = early.or(unseen.contains(s).then_some(s))
+        });
         if let Some(symbol) = early.and_then(|s| module.symbols().get(s)) {
             return Err(EditError::Hidden(String::from(module.name(symbol.name))));
         }

@@ -26,17 +26,6 @@ const HEADER: [Directive; 3] = [
 /// The state spaces of variables of a module.
 const MODULE_SPACES: [StateSpace; 3] = [StateSpace::Global, StateSpace::Const, StateSpace::Shared];
 
-/// Whether an item is part of the header.
-pub(crate) fn is_header(module: &Module, item: Item) -> bool {
-    match item {
-        Item::Directive(id) => {
-            let directive = module.directives().get(id).map(|d| d.directive);
-            directive.is_some_and(|d| HEADER.contains(&d))
-        }
-        _ => false,
-    }
-}
-
 /// An item that was not removed.
 pub(crate) fn check_item(module: &Module, id: ItemId) -> Result<Item, EditError> {
     let item = module.item(id);
@@ -48,29 +37,10 @@ pub(crate) fn check_item(module: &Module, id: ItemId) -> Result<Item, EditError>
 pub(crate) fn check_place_after(module: &Module, at: ItemId) -> Result<(), EditError> {
     check_item(module, at)?;
     let mut rest = module.items().skip_while(|(id, _)| *id != at).skip(1);
-    if module.span(at).end == 0 || rest.any(|(_, item)| is_header(module, item)) {
+    if module.span(at).end == 0 || rest.any(|(_, item)| module.is_header(item)) {
         return Err(EditError::Immovable);
     }
     Ok(())
-}
-
-/// The symbols that an item declares.
-pub(crate) fn declared_by(module: &Module, item: Item) -> Vec<SymbolId> {
-    match item {
-        Item::Decl(d) => {
-            let all = module.declarations().declarators(d).iter();
-            let symbol = |b: Binding| match b {
-                Binding::Symbol(s) => Some(s),
-                _ => None,
-            };
-            all.filter_map(|d| symbol(d.binding)).collect()
-        }
-        Item::Function(f) => {
-            let symbol = module.functions().get(f).and_then(|f| f.symbol);
-            symbol.into_iter().collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 impl ModuleEditor<'_> {
@@ -193,10 +163,10 @@ impl ModuleEditor<'_> {
     /// header.
     pub fn remove_item(&mut self, id: ItemId, comments: RemovedComments) -> Result<(), EditError> {
         let item = check_item(self.module, id)?;
-        if is_header(self.module, item) {
+        if self.module.is_header(item) {
             return Err(EditError::Immovable);
         }
-        let declared = declared_by(self.module, item);
+        let declared = self.module.declared_symbols(item);
         for &symbol in &declared {
             if is_used(self.module, symbol, item) {
                 let name = self.module.symbols().get(symbol);
@@ -239,7 +209,7 @@ impl ModuleEditor<'_> {
             .and_then(|f| f.symbol)
             .ok_or(EditError::NoStatement)?;
         let items = self.module.items();
-        let declares = items.filter(|(_, i)| declared_by(self.module, *i).contains(&symbol));
+        let declares = items.filter(|(_, i)| self.module.declared_symbols(*i).contains(&symbol));
         let declares: Vec<ItemId> = declares.map(|(id, _)| id).collect();
         if declares.is_empty() {
             return Err(EditError::NoStatement);
@@ -267,7 +237,7 @@ impl ModuleEditor<'_> {
             let wanted = "directive";
             return Err(EditError::Kind { wanted });
         };
-        if is_header(self.module, item) {
+        if self.module.is_header(item) {
             return Err(EditError::Immovable);
         }
         let stmt = self.module.directives().get(directive).copied();

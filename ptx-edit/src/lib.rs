@@ -95,7 +95,8 @@ pub use cursor::Cursor;
 pub use editor::{EditModule, Editor, ModuleEditor};
 pub use error::EditError;
 pub use names::{
-    Entity, NameForm, NameRef, Names, OwnSymbols, RenameError, Renaming, TakenNames, own_symbols,
+    Entity, EntityMap, NameForm, NameRef, Names, OwnSymbols, RenameError, Renaming, TakenNames,
+    own_symbols,
 };
 pub use ptx_ir::RemovedComments;
 pub use signature::{NewParam, ParamList};

@@ -7,7 +7,6 @@ use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
 use ptx_ir::{Item, ItemId, Linkage, Module, Span};
 use ptx_isa::Directive;
 
-use crate::items::declared_by;
 use crate::{EditError, ModuleEditor};
 
 impl ModuleEditor<'_> {
@@ -39,7 +38,7 @@ impl ModuleEditor<'_> {
             Some(Item::Decl(d)) => self.module.declarations_mut().decls[d].linkage = linkage,
             _ => {}
         }
-        let declared = item.map(|i| declared_by(self.module, i));
+        let declared = item.map(|i| self.module.declared_symbols(i));
         for symbol in declared.unwrap_or_default() {
             self.symbol_changed(symbol);
         }
@@ -52,10 +51,11 @@ impl ModuleEditor<'_> {
         let Some(item @ Item::Decl(_)) = module.item(id) else {
             return Ok(());
         };
-        let names = declared_by(module, item);
+        let names = module.declared_symbols(item);
         let mut others = module.items().filter(|(other, _)| *other != id);
         let again = |i: Item| {
-            declared_by(module, i)
+            module
+                .declared_symbols(i)
                 .into_iter()
                 .find(|s| names.contains(s))
         };

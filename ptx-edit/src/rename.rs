@@ -1,6 +1,5 @@
 //! Renaming: the declaration and every use get another name; all other bytes are unchanged.
 
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -102,7 +101,7 @@ impl Editor<'_> {
         check_captures(
             self.module,
             function,
-            &NewNames::from([(entity, String::from(name))]),
+            &NewNames::new(alloc::vec![(entity, name)]),
             (name, form),
         )?;
         let new = self.intern(name);
@@ -191,12 +190,14 @@ impl ModuleEditor<'_> {
         }
         let same = |s: &Symbol| (s.name, NameForm::of(s.number)) == (old.name, form);
         let all = module.symbols().iter().filter(|(_, s)| same(s));
-        let all: BTreeSet<SymbolId> = all.map(|(id, _)| id).collect();
+        // In the order of the ids.
+        let all: Vec<SymbolId> = all.map(|(id, _)| id).collect();
+        let is_renamed = |id: SymbolId| all.binary_search(&id).is_ok();
         let entity = Entity::Symbol(all.first().copied().unwrap_or(symbol));
         check_captures(
             module,
             None,
-            &NewNames::from([(entity, String::from(name))]),
+            &NewNames::new(alloc::vec![(entity, name)]),
             (name, form),
         )?;
         let new = self.intern(name);
@@ -206,14 +207,13 @@ impl ModuleEditor<'_> {
             self.symbol_changed(id);
         }
         for function in self.module.functions_mut().values_mut() {
-            if function.symbol.is_some_and(|s| all.contains(&s)) {
+            if function.symbol.is_some_and(is_renamed) {
                 function.name = new;
             }
         }
-        let bound = |b: Binding| matches!(b, Binding::Symbol(s) if all.contains(&s));
         let declarations = self.module.declarations_mut();
         for d in declarations.declarators.iter_mut() {
-            if bound(d.binding) {
+            if d.binding.symbol().is_some_and(is_renamed) {
                 d.name = new;
             }
         }
@@ -283,7 +283,7 @@ fn patch(name: NameRef, new: NameId) -> Patch {
 fn check_captures(
     module: &Module,
     function: Option<FuncId>,
-    new: &NewNames,
+    new: &NewNames<'_>,
     (name, form): (&str, NameForm),
 ) -> Result<(), EditError> {
     if form == NameForm::Plain && is_new(module, name) {
@@ -311,8 +311,7 @@ fn declares_parameter(module: &Module, function: FuncId, entity: Entity) -> Opti
         Entity::Variable(_, id) => body.vars().get(id)?.stmt,
         _ => return None,
     };
-    let mut items = module.items().filter(|_| stmt.is_none());
-    Some(items.find(|(_, i)| *i == Item::Function(function))?.0)
+    module.item_of(function).filter(|_| stmt.is_none())
 }
 
 /// The lists of parameters that an edit wrote into a header, with the new name.

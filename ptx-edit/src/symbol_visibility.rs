@@ -16,10 +16,10 @@ impl Editor<'_> {
     pub(crate) fn look_up_symbols_of(&mut self, operands: &[Operand]) {
         for &operand in operands {
             if let Operand::Symbol(symbol) = operand
-                && !self.symbols.contains_key(&symbol)
+                && self.seen.insert(symbol)
+                && !self.is_declared(symbol)
             {
-                let is_declared = self.is_declared(symbol);
-                self.symbols.insert(symbol, is_declared);
+                self.undeclared.insert(symbol);
             }
         }
     }
@@ -57,7 +57,7 @@ impl Editor<'_> {
         let body = self.body();
         let known = self.module.symbols().get(symbol);
         let known = known.ok_or(EditError::UnknownId)?;
-        if self.symbols.get(&symbol).is_none_or(|seen| *seen) {
+        if !self.undeclared.contains(symbol) {
             return Ok(());
         }
         if let SymbolKind::Function(function) = known.kind {

@@ -1,10 +1,9 @@
 //! Removing unused labels, all at once.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_ir::name::split_numeric_suffix_str;
-use ptx_ir::{EntityId, Label, LabelId, NameId, Operand, Statement, StmtId};
+use ptx_ir::{EntityId, EntitySet, Label, LabelId, NameId, Operand, Statement, StmtId};
 
 use crate::Editor;
 use crate::names::debug_names;
@@ -15,10 +14,10 @@ impl Editor<'_> {
     /// used. Returns the removed statements. Linear in the body.
     pub fn remove_unused_labels(&mut self) -> Vec<StmtId> {
         let mut uses = self.label_uses();
-        let debug: BTreeSet<NameId> = debug_names(self.module).collect();
+        let debug: EntitySet<NameId> = debug_names(self.module).collect();
         let labels = self.body().labels().iter();
         let unused = |(id, label): &(LabelId, &Label)| {
-            uses.get(id.index()) == Some(&0) && !debug.contains(&label.name)
+            uses.get(id.index()) == Some(&0) && !debug.contains(label.name)
         };
         let mut worklist: Vec<StmtId> = labels.filter(unused).map(|(_, l)| l.stmt).collect();
         worklist.reverse();
@@ -39,7 +38,7 @@ impl Editor<'_> {
                     if let Some(count) = uses.get_mut(entry.index()) {
                         *count -= 1;
                         let label = body.labels().get(entry);
-                        let label = label.filter(|l| *count == 0 && !debug.contains(&l.name));
+                        let label = label.filter(|l| *count == 0 && !debug.contains(l.name));
                         worklist.extend(label.map(|l| l.stmt));
                     }
                 }
@@ -56,7 +55,7 @@ impl Editor<'_> {
     fn label_uses(&self) -> Vec<u32> {
         let body = self.body();
         let mut counts = alloc::vec![0u32; body.labels().len()];
-        let mut ranges = BTreeSet::new();
+        let mut ranges: Vec<&str> = Vec::new();
         for (_, statement) in body.statements() {
             for operand in body.walk(statement).operands() {
                 match operand {
@@ -67,7 +66,7 @@ impl Editor<'_> {
                     }
                     Operand::Range(at) => {
                         if let (Operand::Name(name), _) = body.pool().pair(at) {
-                            ranges.insert(name);
+                            ranges.push(self.module.name(name));
                         }
                     }
                     _ => {}
@@ -77,10 +76,10 @@ impl Editor<'_> {
         if ranges.is_empty() {
             return counts;
         }
-        let prefixes: BTreeSet<&str> = ranges.iter().map(|n| self.module.name(*n)).collect();
+        ranges.sort_unstable();
         for ((_, label), count) in body.labels().iter().zip(&mut counts) {
             let stem = split_numeric_suffix_str(self.module.name(label.name)).0;
-            *count += u32::from(prefixes.contains(stem));
+            *count += u32::from(ranges.binary_search(&stem).is_ok());
         }
         counts
     }

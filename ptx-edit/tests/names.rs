@@ -1,7 +1,7 @@
 //! The index of names.
 #![allow(clippy::unwrap_used)]
 
-use ptx_edit::{Entity, NameForm, Names, OwnSymbols, own_symbols};
+use ptx_edit::{NameForm, Names, OwnSymbols, own_symbols};
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 a, b<2>;\n.visible .global .b32 c;\n.extern .global .b32 d;\n.entry k() { .reg .b32 r; ld.global.b32 r, [a]; ld.global.b32 r, [d]; ld.global.b32 r, [gone]; ret; }\n";
 
@@ -9,12 +9,10 @@ const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 
 fn own_symbols_are_not_visible_to_other_modules() {
     let module = ptx_parse::parse_str(TEXT).module;
     let names = |which: OwnSymbols| -> Vec<&str> {
-        let own = own_symbols(&module, which).into_iter();
-        own.map(|entity| match entity {
-            Entity::Symbol(id) => module.name(module.symbols()[id].name),
-            other => panic!("{other:?}"),
-        })
-        .collect()
+        let own = own_symbols(&module, which);
+        own.iter()
+            .map(|id| module.name(module.symbols()[id].name))
+            .collect()
     };
     assert_eq!(names(OwnSymbols::Private), ["a", "b"]);
     assert_eq!(names(OwnSymbols::WithVisible), ["a", "b", "c", "k"]);

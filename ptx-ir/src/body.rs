@@ -407,6 +407,12 @@ impl Body {
         &self.registers
     }
 
+    /// The declaration of a register.
+    #[must_use]
+    pub fn reg_decl_of(&self, register: RegId) -> Option<&RegDecl> {
+        self.reg_decls.get(self.registers.get(register)?.decl)
+    }
+
     /// The register names declared.
     #[inline]
     #[must_use]

@@ -114,6 +114,17 @@ pub enum Binding {
     None,
 }
 
+impl Binding {
+    /// The variable of the module, if it is one.
+    #[must_use]
+    pub const fn symbol(self) -> Option<SymbolId> {
+        match self {
+            Self::Symbol(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
 /// A declaration statement: `.global .align 4 .v2 .f32 a, b[4] = {…};`
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_isa::Directive;
 
 use crate::lex::{Lexer, Token, TokenKind};
-use crate::{FuncId, Item, Module, Span, Statement};
+use crate::{FuncId, Module, Span, Statement};
 
 /// The spans of the parts of a header as it was parsed, from the start of the source.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -129,9 +129,8 @@ impl Module {
     #[must_use]
     pub fn interface_spans(&self, function: FuncId) -> Option<InterfaceSpans> {
         let record = self.functions().get(function).filter(|f| !f.raw_header)?;
-        let mut items = self.items();
-        let mut span = match items.find(|(_, i)| *i == Item::Function(function)) {
-            Some((item, _)) => self.span(item),
+        let mut span = match self.item_of(function) {
+            Some(item) => self.span(item),
             None => self.definitions().find_map(|(_, _, body)| {
                 let is_it = |s: Statement| s == Statement::Function(function);
                 let stmt = body.statements().find(|(_, s)| is_it(*s))?.0;

@@ -20,6 +20,7 @@ mod declaration_spans;
 mod diagnostic;
 mod edit_log;
 mod entity;
+mod entity_set;
 pub mod facts;
 mod function;
 mod interface_spans;
@@ -62,6 +63,7 @@ pub use entity::{
     OpaqueId, OperandRef, PrimaryMap, PrototypeId, RegDeclId, RegId, ScopeId, SectionId, SigId,
     StmtId, SymbolId, VarId,
 };
+pub use entity_set::EntitySet;
 pub use function::{BodyId, DirectiveStmt, Function, FunctionKind, Interface, Prototype};
 pub use interface_spans::{InterfaceSpans, ListSpans};
 pub use limits::Limits;

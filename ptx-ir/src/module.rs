@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use ptx_isa::{PtxVersion, ScalarType, Target};
+use ptx_isa::{Directive, PtxVersion, ScalarType, Target};
 
 use crate::body::{Body, Opaque, StmtSpan};
 use crate::decl::{Declarations, Param, Symbol};
@@ -208,6 +208,61 @@ impl Module {
         self.origins
             .get(item.index())
             .map_or(Span::default(), |o| o.span())
+    }
+
+    /// Which directive an item is, if it is one.
+    #[must_use]
+    pub fn directive(&self, item: Item) -> Option<Directive> {
+        match item {
+            Item::Directive(id) => Some(self.directives.get(id)?.directive),
+            _ => None,
+        }
+    }
+
+    /// Whether an item is a directive that modules begin with: `.version`, `.target` or `.address_size`.
+    #[must_use]
+    pub fn is_header(&self, item: Item) -> bool {
+        matches!(
+            self.directive(item),
+            Some(Directive::Version | Directive::Target | Directive::AddressSize)
+        )
+    }
+
+    /// The symbols that an item declares or defines; those that a function declares inside are not included.
+    #[must_use]
+    pub fn declared_symbols(&self, item: Item) -> Vec<SymbolId> {
+        match item {
+            Item::Decl(id) => {
+                let declarators = self.declarations.declarators(id).iter();
+                declarators.filter_map(|d| d.binding.symbol()).collect()
+            }
+            Item::Function(id) => {
+                let symbol = self.functions.get(id).and_then(|f| f.symbol);
+                symbol.into_iter().collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Of each symbol the first one with the same name, which represents the members of a range such as `t<4>`. Linear in the
+    /// names.
+    #[must_use]
+    pub fn first_symbols(&self) -> Vec<SymbolId> {
+        // For each name, the first plain symbol and the first member of a range.
+        let mut first = alloc::vec![[None; 2]; self.names.len()];
+        let first = self.symbols.iter().map(|(id, symbol)| {
+            let of_name = first.get_mut(symbol.name.index());
+            let first = of_name.map(|f| &mut f[usize::from(symbol.number.is_some())]);
+            first.map_or(id, |first| *first.get_or_insert(id))
+        });
+        first.collect()
+    }
+
+    /// The item that declares or defines a function at module level. Linear in the items.
+    #[must_use]
+    pub fn item_of(&self, function: FuncId) -> Option<ItemId> {
+        let mut items = self.items();
+        Some(items.find(|(_, i)| *i == Item::Function(function))?.0)
     }
 
     /// The body of a function, if it is defined here.

@@ -66,6 +66,17 @@ pub enum Operand {
     Absent,
 }
 
+impl Operand {
+    /// The variable or function of the module, if it is one.
+    #[must_use]
+    pub const fn symbol(self) -> Option<SymbolId> {
+        match self {
+            Self::Symbol(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
 const _: () = assert!(size_of::<Operand>() == 8);
 const _: () = assert!(size_of::<Address>() == 20);
 const _: () = assert!(size_of::<Immediate>() == 16);

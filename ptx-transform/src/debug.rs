@@ -1,12 +1,11 @@
 //! Which debug information can stay when functions and variables are removed.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::{
-    Address, Body, DirectiveStmt, Module, NameId, Operand, OperandPool, Section, SectionEntry,
-    SectionId, Span,
+    Address, Body, DirectiveStmt, EntitySet, Module, NameId, Operand, OperandPool, Section,
+    SectionEntry, SectionId, Span,
 };
 use ptx_isa::{Directive, TargetOption};
 
@@ -92,12 +91,12 @@ pub(crate) fn target_option(source: &[u8], directive: Span) -> Option<Span> {
 /// the `.loc` directives of the remaining bodies refer to.
 pub(crate) fn sections<'m>(
     module: &'m Module,
-    removed: &BTreeSet<NameId>,
+    removed: &EntitySet<NameId>,
     bodies: impl Iterator<Item = &'m Body>,
-) -> BTreeSet<SectionId> {
+) -> EntitySet<SectionId> {
     let refers = |s: &Section| {
         let mentioned = mentions(module.pool(), s);
-        mentioned.iter().any(|n| removed.contains(n))
+        mentioned.iter().any(|n| removed.contains(*n))
     };
     if module.sections().values().any(refers) {
         needed(module, bodies, |s| !refers(s))
@@ -111,21 +110,24 @@ pub(crate) fn needed<'m>(
     module: &'m Module,
     bodies: impl Iterator<Item = &'m Body>,
     may_stay: impl Fn(&Section) -> bool,
-) -> BTreeSet<SectionId> {
+) -> EntitySet<SectionId> {
     // Several sections may have one name.
-    let mut holders: BTreeMap<NameId, Vec<SectionId>> = BTreeMap::new();
+    let mut holders: Vec<(NameId, SectionId)> = Vec::new();
     for (id, section) in module.sections().iter() {
-        for name in labels(section).chain([section.name]) {
-            holders.entry(name).or_default().push(id);
-        }
+        let names = labels(section).chain([section.name]);
+        holders.extend(names.map(|name| (name, id)));
     }
+    holders.sort_unstable();
     let mut todo: Vec<NameId> = Vec::new();
     for body in bodies {
         todo.extend(locations(body).filter_map(|p| inlined(body, p)));
     }
-    let mut kept = BTreeSet::new();
+    let (mut kept, mut seen) = (EntitySet::new(), EntitySet::new());
     while let Some(name) = todo.pop() {
-        for id in holders.remove(&name).unwrap_or_default() {
+        let is_new = seen.insert(name);
+        let first = holders.partition_point(|(n, _)| *n < name);
+        let holders = holders.iter().skip(first).filter(|_| is_new);
+        for &(_, id) in holders.take_while(|(n, _)| *n == name) {
             if let Some(section) = module.sections().get(id).filter(|s| may_stay(s))
                 && kept.insert(id)
             {

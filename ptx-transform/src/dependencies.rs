@@ -1,39 +1,35 @@
 //! The dependencies between the names of a module.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::{
-    Binding, Body, Declarations, Declarator, EntityId, FuncId, Item, Module, NameId, Operand,
-    OperandPool, OperandSlot, Statement, SymbolId, SymbolKind,
+    Body, EntityId, EntitySet, FuncId, Item, Module, Operand, OperandPool, OperandSlot, Statement,
+    SymbolId, SymbolKind,
 };
 use ptx_isa::Directive;
 
-/// The names of a module as a graph. All members of a range such as `t<4>` are one name, its first symbol.
-pub(crate) struct Needs {
+/// The symbols of a module as a graph. The first symbol of a range such as `t<4>` represents all its members.
+pub(crate) struct Dependencies {
     /// What each symbol depends on, by its number; unsorted, with duplicates.
     needs: Vec<Vec<SymbolId>>,
-    /// The representative of each symbol.
     first: Vec<SymbolId>,
     /// What unrecognized statements mention, which may depend on it.
     pub(crate) opaque: Vec<SymbolId>,
 }
 
-impl Needs {
+impl Dependencies {
     pub(crate) fn of(module: &Module) -> Self {
         let mut needs = Self {
             needs: alloc::vec![Vec::new(); module.symbols().len()],
-            first: firsts(module),
+            first: module.first_symbols(),
             opaque: Vec::new(),
         };
         for (_, item) in module.items() {
             match item {
                 Item::Decl(id) => {
-                    let declarators = module.declarations().declarators(id);
-                    for d in declarators {
-                        let mentioned = mentioned(module.pool(), &[d.init]);
-                        if let Some(symbol) = symbol(d) {
-                            needs.add(symbol, mentioned);
+                    for d in module.declarations().declarators(id) {
+                        if let Some(symbol) = d.binding.symbol() {
+                            needs.add(symbol, mentioned(module.pool(), &[d.init]));
                         }
                     }
                 }
@@ -67,6 +63,19 @@ impl Needs {
         }
     }
 
+    /// Makes these first symbols depend on everything that depends on them.
+    pub(crate) fn bind(&mut self, bound: &EntitySet<SymbolId>) {
+        for index in 0..self.needs.len() {
+            let user = SymbolId::from_index(index);
+            for needed in self.of_symbol(user).to_vec() {
+                let needed = self.first(needed);
+                if bound.contains(needed) {
+                    self.add(needed, alloc::vec![user]);
+                }
+            }
+        }
+    }
+
     fn function(&mut self, module: &Module, id: FuncId) {
         let Some(body) = module.body(id) else { return };
         let symbol = module.functions().get(id).and_then(|f| f.symbol);
@@ -75,16 +84,20 @@ impl Needs {
             Statement::Function(id) => module.functions().get(id)?.symbol,
             _ => None,
         });
-        let used = symbols(body.pool()).chain(declared);
-        let initial = initial(body.declarations(), body.pool());
+        let mut used: Vec<SymbolId> = declared.collect();
+        let addresses = body.pool().addresses().iter();
+        let addresses = addresses.flat_map(|a| [a.base, a.offset]);
+        let operands = body.pool().operands().iter().copied().chain(addresses);
+        used.extend(operands.filter_map(Operand::symbol));
+        // An initializer that is one name is not in the pool.
+        let initial = body.declarations().declarators.iter().map(|d| d.init);
+        used.extend(initial.filter_map(Operand::symbol));
         let Some(symbol) = symbol else {
-            self.opaque.extend(used.chain(initial));
-            return;
+            return self.opaque.append(&mut used);
         };
-        let mut all: Vec<SymbolId> = used.chain(initial).collect();
-        all.sort_unstable();
-        all.dedup();
-        self.add(symbol, all);
+        used.sort_unstable();
+        used.dedup();
+        self.add(symbol, used);
         for inner in inner(module, body) {
             self.add(inner, alloc::vec![symbol]);
         }
@@ -95,19 +108,14 @@ impl Needs {
         self.first.get(symbol.index()).copied().unwrap_or(symbol)
     }
 
-    /// Whether each symbol is one of these, or one of them depends on it, directly or not.
-    pub(crate) fn reach(&self, roots: impl IntoIterator<Item = SymbolId>) -> Reached {
-        let mut reached = Reached {
-            symbols: alloc::vec![false; self.needs.len()],
-        };
-        let mut todo: Vec<SymbolId> = roots.into_iter().collect();
+    /// The first symbols of these, of what unrecognized statements mention, and of everything that they depend on.
+    pub(crate) fn reach(&self, roots: &[SymbolId]) -> EntitySet<SymbolId> {
+        let mut reached = EntitySet::new();
+        let mut todo = [roots, &self.opaque].concat();
         while let Some(symbol) = todo.pop() {
-            let first = self.first(symbol);
-            match reached.symbols.get_mut(first.index()) {
-                Some(seen) if !*seen => *seen = true,
-                _ => continue,
+            if reached.insert(self.first(symbol)) {
+                todo.extend(self.of_symbol(symbol));
             }
-            todo.extend(self.of_symbol(first));
         }
         reached
     }
@@ -117,57 +125,6 @@ impl Needs {
         let needs = self.needs.get(self.first(symbol).index());
         needs.map_or(&[], Vec::as_slice)
     }
-}
-
-/// A set of names.
-#[derive(Clone)]
-pub(crate) struct Reached {
-    symbols: Vec<bool>,
-}
-
-impl Reached {
-    /// Whether the first symbol of a range is one of them.
-    pub(crate) fn has(&self, first: SymbolId) -> bool {
-        self.symbols.get(first.index()).copied().unwrap_or(false)
-    }
-}
-
-/// The symbol that a declarator of a module declares.
-pub(crate) fn symbol(declarator: &Declarator) -> Option<SymbolId> {
-    match declarator.binding {
-        Binding::Symbol(symbol) => Some(symbol),
-        _ => None,
-    }
-}
-
-/// The first symbol of the range of each symbol.
-fn firsts(module: &Module) -> Vec<SymbolId> {
-    let mut ranges: BTreeMap<NameId, SymbolId> = BTreeMap::new();
-    let first = |(id, symbol): (SymbolId, &ptx_ir::Symbol)| match symbol.number {
-        Some(_) => *ranges.entry(symbol.name).or_insert(id),
-        None => id,
-    };
-    module.symbols().iter().map(first).collect()
-}
-
-/// The names of the module in a pool.
-fn symbols(pool: &OperandPool) -> impl Iterator<Item = SymbolId> + '_ {
-    let addresses = pool.addresses().iter().flat_map(|a| [a.base, a.offset]);
-    let all = pool.operands().iter().copied().chain(addresses);
-    all.filter_map(|operand| match operand {
-        Operand::Symbol(id) => Some(id),
-        _ => None,
-    })
-}
-
-/// The names in the initializers of a body.
-fn initial<'b>(
-    tables: &'b Declarations,
-    pool: &'b OperandPool,
-) -> impl Iterator<Item = SymbolId> + 'b {
-    let with = tables.declarators.iter();
-    let with = with.filter(|d| d.init != Operand::Absent);
-    with.flat_map(|d| mentioned(pool, &[d.init]))
 }
 
 /// The functions that a body declares first, for what follows, or gives an alias.
@@ -206,9 +163,5 @@ fn is_later(module: &Module, function: FuncId, body: &Body) -> bool {
 pub(crate) fn mentioned(pool: &OperandPool, operands: &[Operand]) -> Vec<SymbolId> {
     let slot = OperandSlot::Initializer(0);
     let all = operands.iter().flat_map(|&o| pool.walk_operand(slot, o));
-    let symbol = |(_, operand)| match operand {
-        Operand::Symbol(id) => Some(id),
-        _ => None,
-    };
-    all.filter_map(symbol).collect()
+    all.filter_map(|(_, operand)| operand.symbol()).collect()
 }

@@ -1,20 +1,19 @@
 //! Extracts functions with everything they depend on.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
 use ptx_ir::{
-    Body, Code, DeclId, Diagnostic, Item, Module, NameId, Operand, Rewritten, SectionId, Span,
-    SymbolId, TextPatches,
+    Body, Code, DeclId, Diagnostic, EntityId, EntitySet, Item, Module, NameId, Operand, Rewritten,
+    SectionId, Span, SymbolId, TextPatches,
 };
 use ptx_isa::Directive;
 
 use crate::declarators::Declaration;
-use crate::dependencies::{Needs, symbol};
+use crate::dependencies::Dependencies;
 use crate::item_text::{ItemText, items};
 use crate::{debug, headers};
 
@@ -107,10 +106,10 @@ impl core::error::Error for ExtractError {}
 /// A name is unknown, or only declared in the module.
 pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, ExtractError> {
     let roots = roots(module, functions)?;
-    let needs = Needs::of(module);
-    let reached = needs.reach(roots.into_iter().chain(needs.opaque.iter().copied()));
+    let needs = Dependencies::of(module);
+    let reached = needs.reach(&roots);
     let items = items(module);
-    let stays = |s: SymbolId| match reached.has(needs.first(s)) {
+    let stays = |s: SymbolId| match reached.contains(needs.first(s)) {
         true => Retention::Keep,
         false => Retention::Drop,
     };
@@ -124,35 +123,39 @@ pub fn extract(module: &Module, functions: &[&str]) -> Result<Extracted, Extract
 
 /// The symbols of the functions with these names.
 pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>, ExtractError> {
-    // Whether each function is defined: it has a body, or is an alias of one that has.
-    let mut all: BTreeMap<&str, (Option<SymbolId>, bool)> = BTreeMap::new();
+    // For each name the first function, and whether it is defined: it has a body, or is an alias of one that has.
+    let mut all: Vec<Option<(Option<SymbolId>, bool)>> = alloc::vec![None; module.name_count()];
     for f in module.functions().values() {
-        let entry = all.entry(module.name(f.name)).or_insert((f.symbol, false));
-        entry.1 |= f.body.is_some();
-    }
-    for d in module
-        .directives()
-        .values()
-        .filter(|d| d.directive == Directive::Alias)
-    {
-        if let Some(Operand::Symbol(alias)) = module.pool().slice(d.args).first()
-            && let Some(symbol) = module.symbols().get(*alias)
-            && let Some(entry) = all.get_mut(module.name(symbol.name))
-        {
-            entry.1 = true;
+        if let Some(entry) = all.get_mut(f.name.index()) {
+            entry.get_or_insert((f.symbol, false)).1 |= f.body.is_some();
         }
     }
-    let find = |&name: &&str| match all.get(name) {
-        Some((Some(symbol), true)) => Ok(*symbol),
-        Some(_) => Err(ExtractError::Undefined {
-            name: name.to_owned(),
-        }),
-        None => {
-            let nearest = ptx_parse::suggest::name(name, all.keys().copied());
-            Err(ExtractError::Unknown {
-                name: name.to_owned(),
-                nearest: nearest.map(str::to_owned),
-            })
+    let aliases = module.directives().values();
+    for d in aliases.filter(|d| d.directive == Directive::Alias) {
+        let alias = module.pool().slice(d.args).first().and_then(|a| a.symbol());
+        if let Some(symbol) = alias.and_then(|alias| module.symbols().get(alias))
+            && let Some(Some((_, defined))) = all.get_mut(symbol.name.index())
+        {
+            *defined = true;
+        }
+    }
+    let find = |name: &&str| {
+        let found = module.find_name(name.as_bytes());
+        match found.and_then(|id| *all.get(id.index())?) {
+            Some((Some(symbol), true)) => Ok(symbol),
+            Some(_) => Err(ExtractError::Undefined {
+                name: (*name).to_owned(),
+            }),
+            None => {
+                let functions = module.functions().values();
+                let mut names: Vec<&str> = functions.map(|f| module.name(f.name)).collect();
+                names.sort_unstable();
+                let nearest = ptx_parse::suggest::name(name, names.into_iter());
+                Err(ExtractError::Unknown {
+                    name: (*name).to_owned(),
+                    nearest: nearest.map(str::to_owned),
+                })
+            }
         }
     };
     functions.iter().map(find).collect()
@@ -178,7 +181,7 @@ pub(crate) fn keep(
 ) -> Vec<Diagnostic> {
     let kept = Kept::of(module, items, stays);
     let mut lost = None;
-    let mut declared = BTreeSet::new();
+    let mut declared = EntitySet::new();
     for item in items {
         match item.item {
             Item::Decl(id) => declaration(module, item, id, stays, patches),
@@ -186,16 +189,19 @@ pub(crate) fn keep(
                 let Some(function) = module.functions().get(id) else {
                     continue;
                 };
-                match function.symbol.map_or(Retention::Keep, stays) {
+                let Some(symbol) = function.symbol else {
+                    continue;
+                };
+                match stays(symbol) {
                     Retention::Keep => {}
-                    Retention::Declare if declared.insert(function.symbol) => {
+                    Retention::Declare if declared.insert(symbol) => {
                         let at = item.extent.with_comments(module.source());
                         patches.replace(at, headers::external(module, item.id));
                     }
                     _ => patches.remove(item.extent.removal()),
                 }
             }
-            Item::Section(id) if !kept.sections.contains(&id) => {
+            Item::Section(id) if !kept.sections.contains(id) => {
                 lost.get_or_insert(item.extent.statement);
                 patches.remove(item.extent.removal());
             }
@@ -226,7 +232,7 @@ fn declaration(
 ) {
     let declarators = module.declarations().declarators(id).iter();
     let stays: Vec<Retention> = declarators
-        .map(|d| symbol(d).map_or(Retention::Keep, stays))
+        .map(|d| d.binding.symbol().map_or(Retention::Keep, stays))
         .collect();
     let whole: Vec<bool> = stays.iter().map(|s| *s == Retention::Keep).collect();
     if !whole.contains(&false) {
@@ -261,7 +267,7 @@ pub(crate) fn lost_note(span: Span, why: &str) -> Diagnostic {
 /// Removes the option `debug` of `.target`, which requires debug information.
 pub(crate) fn drop_option(module: &Module, items: &[ItemText], patches: &mut TextPatches) {
     for item in items {
-        if directive(module, item.item) == Some(Directive::Target)
+        if module.directive(item.item) == Some(Directive::Target)
             && let Some(at) = debug::target_option(module.source(), item.extent.statement)
         {
             patches.remove(at);
@@ -269,34 +275,31 @@ pub(crate) fn drop_option(module: &Module, items: &[ItemText], patches: &mut Tex
     }
 }
 
-/// Which directive an item is.
-pub(crate) fn directive(module: &Module, item: Item) -> Option<Directive> {
-    match item {
-        Item::Directive(id) => module.directives().get(id).map(|d| d.directive),
-        _ => None,
-    }
-}
-
 /// What stays besides names.
 struct Kept {
-    sections: BTreeSet<SectionId>,
-    /// The numbers of the files; `None` if all stay.
-    files: Option<BTreeSet<i64>>,
+    sections: EntitySet<SectionId>,
+    /// The numbers of the files, sorted; `None` if all stay.
+    files: Option<Vec<i64>>,
 }
 
 impl Kept {
     fn of(module: &Module, items: &[ItemText], stays: &impl Fn(SymbolId) -> Retention) -> Self {
         let bodies = || bodies(module, items, stays).filter(|(_, kept)| *kept);
         let sections = if module.sections().is_empty() {
-            BTreeSet::new()
+            EntitySet::new()
         } else {
             let gone = gone(module, items, stays);
             debug::sections(module, &gone, bodies().map(|(b, _)| b))
         };
         // The data of sections refer to files by number.
-        let all = !sections.is_empty() && sections.len() == module.sections().len();
-        let of_body = |(b, _)| debug::locations(b).flat_map(move |p| debug::files(b, p));
-        let files = (!all).then(|| bodies().flat_map(of_body).collect());
+        let mut all = module.sections().ids();
+        let all = all.len() > 0 && all.all(|id| sections.contains(id));
+        let files = (!all).then(|| {
+            let of_body = |(b, _)| debug::locations(b).flat_map(move |p| debug::files(b, p));
+            let mut files: Vec<i64> = bodies().flat_map(of_body).collect();
+            files.sort_unstable();
+            files
+        });
         Self { sections, files }
     }
 
@@ -317,7 +320,7 @@ impl Kept {
         match (d.directive, first) {
             (Directive::Alias, Some(Operand::Symbol(alias))) => stays(*alias) == Retention::Keep,
             (Directive::File, _) => match (&self.files, debug::file(module, d)) {
-                (Some(used), Some(number)) => used.contains(&number),
+                (Some(used), Some(number)) => used.binary_search(&number).is_ok(),
                 _ => true,
             },
             _ => true,
@@ -346,9 +349,8 @@ fn gone(
     module: &Module,
     items: &[ItemText],
     stays: &impl Fn(SymbolId) -> Retention,
-) -> BTreeSet<NameId> {
-    let mut gone = BTreeSet::new();
-    let mut here = BTreeSet::new();
+) -> EntitySet<NameId> {
+    let (mut gone, mut here) = (EntitySet::new(), EntitySet::new());
     for (id, symbol) in module.symbols().iter() {
         let of = if stays(id) != Retention::Drop {
             &mut here
@@ -361,6 +363,5 @@ fn gone(
         let of = if kept { &mut here } else { &mut gone };
         of.extend(debug::names(body));
     }
-    gone.retain(|n| !here.contains(n));
-    gone
+    gone.iter().filter(|n| !here.contains(*n)).collect()
 }

@@ -1,13 +1,12 @@
 //! Removes the inner scopes of functions.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::{FuncId, Item, Module, Rewritten, ScopeId, Statement, TextPatches};
+use ptx_edit::{Entity, EntityMap, NameForm, Names, Renaming, TakenNames};
+use ptx_ir::{EntityId, FuncId, Item, Module, NameId, Rewritten, ScopeId, Statement, TextPatches};
 
 use crate::renumber::whole_lines;
-use ptx_edit::{Entity, NameForm, Names, Renaming, TakenNames};
 
 /// Removes the `{ }` of inner scopes. Their declarations stay at their place; a name that is used for something else in the
 /// function or the module gets a number: `param0` becomes `param0_1`.
@@ -35,6 +34,9 @@ pub fn flatten(module: &Module) -> Rewritten {
             _ => {}
         }
     }
+    let mut seen: EntityMap<bool> = EntityMap::new(module);
+    // How often each name got a number in the function.
+    let mut counters: Vec<u32> = alloc::vec![0; module.name_count()];
     for (id, item) in module.items() {
         let Item::Function(f) = item else {
             continue;
@@ -47,42 +49,39 @@ pub fn flatten(module: &Module) -> Rewritten {
         }
         let mut local = TakenNames::default();
         // Names in the outermost scope stay, so they are taken first.
-        let (mut inner, mut seen) = (Vec::new(), BTreeSet::new());
+        let mut inner = Vec::new();
         for m in names.within(module.span(id)) {
-            let Some((scope, form)) = scope_of(module, f, m.entity) else {
+            let Some((name, scope, form)) = declared(module, f, m.entity) else {
                 continue;
             };
-            if !seen.insert(m.entity) {
+            if seen.replace(m.entity, true) == Some(true) {
                 continue;
             }
             match scope.as_u32() {
-                0 => local.add(m.name.of(source), form),
-                _ => inner.push((m.entity, m.name.of(source), form)),
+                0 => local.add(module.name_bytes(name), form),
+                _ => inner.push((m.entity, name, form)),
             }
         }
-        // Numbers continue for the same name.
-        let mut counters: BTreeMap<&[u8], u32> = BTreeMap::new();
-        for (entity, name, form) in inner {
-            if !local.conflicts(name, form) && !global.conflicts(name, form) {
-                local.add(name, form);
-                continue;
-            }
-            let counter = counters.entry(name).or_insert(0);
-            let new = loop {
-                *counter += 1;
-                let mut new = String::from_utf8_lossy(name).into_owned();
-                new.push('_');
-                new.push_str(&alloc::format!("{counter}"));
-                if form == NameForm::Range {
-                    new.push('_');
-                }
-                let sets = [&local, &global, &unknown];
-                if !sets.iter().any(|t| t.conflicts(new.as_bytes(), form)) {
-                    break new;
-                }
+        for &(entity, name, form) in &inner {
+            let old = module.name(name);
+            let is_taken = |new: &str| {
+                let sets = [&local, &global];
+                sets.iter().any(|set| set.conflicts(new.as_bytes(), form))
             };
+            let mut new = String::from(old);
+            while is_taken(&new) || new != old && unknown.conflicts(new.as_bytes(), form) {
+                let counter = &mut counters[name.index()];
+                *counter += 1;
+                let end = if form == NameForm::Range { "_" } else { "" };
+                new = alloc::format!("{old}_{counter}{end}");
+            }
             local.add(new.as_bytes(), form);
-            renaming.set(entity, new);
+            if new != old {
+                renaming.set(entity, new);
+            }
+        }
+        for (_, name, _) in inner {
+            counters[name.index()] = 0;
         }
         for (id, statement) in body.statements() {
             let whole = match statement {
@@ -101,19 +100,22 @@ pub fn flatten(module: &Module) -> Rewritten {
     patches.apply(source)
 }
 
-/// The scope that declares something of a function, and the form of its name.
-fn scope_of(module: &Module, f: FuncId, entity: Entity) -> Option<(ScopeId, NameForm)> {
+/// The name of something of a function, the scope that declares it, and the form of the name.
+fn declared(module: &Module, f: FuncId, entity: Entity) -> Option<(NameId, ScopeId, NameForm)> {
     let body = module.body(f)?;
     match entity {
         Entity::Register(_, id) => {
             let decl = body.reg_decls().get(id)?;
-            Some((decl.scope, NameForm::of(decl.count)))
+            Some((decl.name, decl.scope, NameForm::of(decl.count)))
         }
         Entity::Variable(_, id) => {
             let var = body.vars().get(id)?;
-            Some((var.scope, NameForm::of(var.number)))
+            Some((var.name, var.scope, NameForm::of(var.number)))
         }
-        Entity::Label(_, id) => Some((body.labels().get(id)?.scope, NameForm::Plain)),
+        Entity::Label(_, id) => {
+            let label = body.labels().get(id)?;
+            Some((label.name, label.scope, NameForm::Plain))
+        }
         _ => None,
     }
 }

@@ -1,6 +1,5 @@
 //! Preheaders: blocks that control passes through once before a loop.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_analysis::cfg::{BlockId, Cfg, EdgeKind};
@@ -51,7 +50,7 @@ pub fn insert_preheader(
     let block = *cfg.block(header).ok_or_else(missing)?;
     let old = block.label.ok_or_else(missing)?;
     // The last statements of the blocks from which jumps have to lead to the preheader.
-    let mut jumps: BTreeSet<StmtId> = BTreeSet::new();
+    let mut jumps: Vec<StmtId> = Vec::new();
     let mut editor = module.edit(function)?;
     for (_, edge) in cfg.in_edges(header) {
         match (edge.kind, loops.contains(id, edge.from)) {
@@ -60,11 +59,13 @@ pub fn insert_preheader(
                 let from = cfg.block(edge.from).ok_or_else(missing)?;
                 let body = editor.body();
                 let last = body.range(from.first, from.end).next_back();
-                jumps.insert(last.ok_or_else(missing)?.0);
+                jumps.push(last.ok_or_else(missing)?.0);
             }
             _ => return Err(missing()),
         }
     }
+    jumps.sort_unstable();
+    jumps.dedup();
     let uses = jump_operands(&editor, &jumps, old);
     if uses.len() != jumps.len() {
         return Err(missing());
@@ -84,7 +85,7 @@ pub fn insert_preheader(
 /// The operands of these statements that are a label.
 fn jump_operands(
     editor: &ptx_edit::Editor<'_>,
-    jumps: &BTreeSet<StmtId>,
+    jumps: &[StmtId],
     label: LabelId,
 ) -> Vec<(StmtId, usize)> {
     let operands = jumps.iter().flat_map(|&stmt| {

@@ -1,14 +1,12 @@
 //! Counts the uses of registers and assigns new numbers.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use ptx_edit::{Entity, EntityMap, NameRef};
 use ptx_ir::{
-    Body, DeclarationSpans, Declarator, DeclaratorSpans, FuncId, Span, Statement, TextPatches,
+    Binding, Body, DeclarationSpans, Declarator, DeclaratorSpans, FuncId, Module, Span, Statement,
 };
 use ptx_isa::StateSpace;
-
-use ptx_edit::{Entity, NameRef};
 
 /// The order in which members of a range get new numbers.
 #[derive(Copy, Clone)]
@@ -25,24 +23,50 @@ pub(crate) enum InnerComments {
     Remove,
 }
 
-/// The number of uses of each register and of each member of a range.
-#[derive(Default)]
+/// The registers that a module uses, with new numbers for the members of ranges.
 pub(crate) struct Usage {
-    /// Uses other than declarations.
-    plain: BTreeMap<Entity, u32>,
-    /// For each member, its position in the order of first uses, and the number of its uses.
-    members: BTreeMap<Entity, BTreeMap<u32, (u32, u32)>>,
+    /// Which entities are used other than in declarations.
+    used: EntityMap<bool>,
+    /// The part of `numbers` that belongs to a range.
+    ranges: EntityMap<(usize, usize)>,
+    /// The old and the new numbers, sorted in each range.
+    numbers: Vec<(u32, u32)>,
 }
 
 impl Usage {
-    pub(crate) fn of(mentions: &[NameRef]) -> Self {
-        let mut usage = Self::default();
-        for m in mentions.iter().filter(|m| !m.declares) {
-            *usage.plain.entry(m.entity).or_default() += 1;
+    pub(crate) fn of(module: &Module, mentions: &[NameRef], order: NumberOrder) -> Self {
+        let mut usage = Self {
+            used: EntityMap::new(module),
+            ranges: EntityMap::new(module),
+            numbers: Vec::new(),
+        };
+        let mut uses: Vec<(Entity, u32, usize)> = Vec::new();
+        for (place, m) in mentions.iter().enumerate().filter(|(_, m)| !m.declares) {
+            usage.used.replace(m.entity, true);
             if let (Entity::Register(..), Some(number)) = (m.entity, m.member) {
-                let members = usage.members.entry(m.entity).or_default();
-                let next = members.len() as u32;
-                members.entry(number).or_insert((next, 0)).1 += 1;
+                uses.push((m.entity, number, place));
+            }
+        }
+        uses.sort_unstable();
+        for range in uses.chunk_by(|a, b| a.0 == b.0) {
+            let mut ranked: Vec<(usize, usize, u32)> = Vec::new();
+            for uses in range.chunk_by(|a, b| a.1 == b.1) {
+                let rank = match order {
+                    NumberOrder::FirstUse => 0,
+                    NumberOrder::Frequency => usize::MAX - uses.len(),
+                };
+                ranked.extend(uses.first().map(|&(_, old, first)| (rank, first, old)));
+            }
+            ranked.sort_unstable();
+            let mut numbers: Vec<(u32, u32)> = (0..)
+                .zip(ranked)
+                .map(|(new, (.., old))| (old, new))
+                .collect();
+            numbers.sort_unstable();
+            let start = usage.numbers.len();
+            usage.numbers.append(&mut numbers);
+            if let Some((entity, ..)) = range.first() {
+                usage.ranges.replace(*entity, (start, usage.numbers.len()));
             }
         }
         usage
@@ -50,30 +74,20 @@ impl Usage {
 
     /// Whether it is used.
     pub(crate) fn is_used(&self, entity: Entity) -> bool {
-        self.plain.contains_key(&entity)
+        self.used.get(entity) == Some(&true)
     }
 
-    /// The number of used members of a range.
-    pub(crate) fn count(&self, entity: Entity) -> Option<u32> {
-        self.members.get(&entity).map(|m| m.len() as u32)
+    /// The old and the new numbers of the used members of a range; empty for anything else.
+    pub(crate) fn numbers(&self, entity: Entity) -> &[(u32, u32)] {
+        let (start, end) = self.ranges.get(entity).copied().unwrap_or_default();
+        self.numbers.get(start..end).unwrap_or_default()
     }
+}
 
-    /// Dense numbers for the members of a range.
-    pub(crate) fn numbers(&self, entity: Entity, order: NumberOrder) -> BTreeMap<u32, u32> {
-        let mut ranked: Vec<(u32, u32, u32)> = Vec::new();
-        for (&number, &(place, count)) in self.members.get(&entity).into_iter().flatten() {
-            let rank = match order {
-                NumberOrder::FirstUse => 0,
-                NumberOrder::Frequency => u32::MAX - count,
-            };
-            ranked.push((rank, place, number));
-        }
-        ranked.sort_unstable();
-        (0..)
-            .zip(ranked)
-            .map(|(new, (_, _, old))| (old, new))
-            .collect()
-    }
+/// The new number of a member of a range.
+pub(crate) fn new_number(numbers: &[(u32, u32)], old: u32) -> Option<u32> {
+    let at = numbers.binary_search_by_key(&old, |(old, _)| *old).ok()?;
+    Some(numbers.get(at)?.1)
 }
 
 /// The parts of declarations in a body that declare unused registers. Declarations with comments between their
@@ -96,7 +110,7 @@ pub(crate) fn unused(
             continue;
         }
         let used = |d: &Declarator| match d.binding {
-            ptx_ir::Binding::Register(decl) => is_used(Entity::Register(f, decl)),
+            Binding::Register(decl) => is_used(Entity::Register(f, decl)),
             _ => true,
         };
         let all = body.declarations().declarators(d);
@@ -140,15 +154,4 @@ fn parts(span: Span, source: &[u8], used: &[bool]) -> Vec<Span> {
         pieces.push(Span::new(kept.end, last.end));
     }
     pieces
-}
-
-/// Writes the new number of a member, or the new count of a range.
-pub(crate) fn renumber(mention: &NameRef, numbers: &BTreeMap<u32, u32>, patches: &mut TextPatches) {
-    let new = match mention.member {
-        Some(old) => numbers.get(&old).copied(),
-        None => (mention.declares && !mention.number.is_empty()).then_some(numbers.len() as u32),
-    };
-    if let Some(new) = new {
-        patches.replace(mention.number, alloc::format!("{new}"));
-    }
 }

@@ -1,13 +1,12 @@
 //! Numbers registers without gaps.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use ptx_edit::{Entity, EntityMap, NameForm, Names, TakenNames};
 use ptx_ir::name::split_numeric_suffix;
-use ptx_ir::{Body, FuncId, Item, Module, Rewritten, Span, TextPatches};
+use ptx_ir::{Body, EntitySet, Item, Module, NameId, RegDeclId, Rewritten, Span, TextPatches};
 
-use crate::register_use::{self, InnerComments, NumberOrder, Usage};
-use ptx_edit::{Entity, NameForm, Names, TakenNames};
+use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
 
 /// Numbers the registers of each range from 0 in the order of their first mention, reduces the counts of ranges, and removes
 /// declarations of unused registers.
@@ -32,31 +31,37 @@ pub fn renumber(module: &Module) -> Rewritten {
             outside.add(m.whole().of(source), NameForm::Plain);
         }
     }
+    let usage = Usage::of(module, names.refs(), NumberOrder::FirstUse);
+    let mut ambiguous: EntityMap<bool> = EntityMap::new(module);
     let mut patches = TextPatches::new();
-    for (id, item) in module.items() {
+    for (_, item) in module.items() {
         let Item::Function(f) = item else {
             continue;
         };
         let Some(body) = module.body(f) else {
             continue;
         };
-        let mentions = names.within(module.span(id));
-        let usage = Usage::of(mentions);
-        let ambiguous = ambiguous(module, f, body, &outside);
-        let mut numbers: BTreeMap<Entity, BTreeMap<u32, u32>> = BTreeMap::new();
-        for m in mentions {
-            if usage.count(m.entity).is_some() && !ambiguous.contains(&m.entity) {
-                let numbers = numbers
-                    .entry(m.entity)
-                    .or_insert_with(|| usage.numbers(m.entity, NumberOrder::FirstUse));
-                register_use::renumber(m, numbers, &mut patches);
-            }
+        for decl in ambiguous_ranges(module, body, &outside).iter() {
+            ambiguous.replace(Entity::Register(f, decl), true);
         }
         let pieces = register_use::unused(f, body, source, InnerComments::Keep, |e| {
-            usage.is_used(e) || ambiguous.contains(&e)
+            usage.is_used(e) || ambiguous.get(e) == Some(&true)
         });
         for piece in pieces {
             patches.remove(whole_lines(source, piece));
+        }
+    }
+    for m in names.refs() {
+        let numbers = usage.numbers(m.entity);
+        if numbers.is_empty() || ambiguous.get(m.entity) == Some(&true) {
+            continue;
+        }
+        let new = match m.member {
+            Some(old) => new_number(numbers, old),
+            None => (m.declares && !m.number.is_empty()).then_some(numbers.len() as u32),
+        };
+        if let Some(new) = new {
+            patches.replace(m.number, alloc::format!("{new}"));
         }
     }
     patches.apply(source)
@@ -77,39 +82,34 @@ pub(crate) fn whole_lines(source: &[u8], piece: Span) -> Span {
 }
 
 /// Ranges of a function whose members may be spelled like something else that is visible there.
-fn ambiguous(module: &Module, f: FuncId, body: &Body, outside: &TakenNames) -> BTreeSet<Entity> {
-    let mut ranges: BTreeMap<&[u8], Vec<Entity>> = BTreeMap::new();
-    for (id, decl) in body.reg_decls().iter() {
-        if decl.count.is_some() {
-            let entity = Entity::Register(f, id);
-            ranges
-                .entry(module.name_bytes(decl.name))
-                .or_default()
-                .push(entity);
+fn ambiguous_ranges(module: &Module, body: &Body, outside: &TakenNames) -> EntitySet<RegDeclId> {
+    let ranges = body.reg_decls().iter().filter(|(_, d)| d.count.is_some());
+    let mut ranges: Vec<(NameId, RegDeclId)> = ranges.map(|(id, d)| (d.name, id)).collect();
+    ranges.sort_unstable();
+    let mut found = EntitySet::new();
+    for same in ranges.chunk_by(|a, b| a.0 == b.0) {
+        let name = same.first().map(|(name, _)| module.name_bytes(*name));
+        if same.len() > 1 || name.is_some_and(|name| outside.has_member(name)) {
+            found.extend(same.iter().map(|(_, id)| *id));
         }
     }
-    let mut found = BTreeSet::new();
-    for same in ranges.values().filter(|same| same.len() > 1) {
-        found.extend(same.iter().copied());
-    }
-    for (name, same) in &ranges {
-        if outside.has_member(name) {
-            found.extend(same.iter().copied());
-        }
-    }
+    let mut add = |name: NameId| {
+        let first = ranges.partition_point(|(n, _)| *n < name);
+        let same = ranges.iter().skip(first).take_while(|(n, _)| *n == name);
+        found.extend(same.map(|(_, id)| *id));
+    };
     let decls = body.reg_decls().values().map(|d| d.name);
     let vars = body.vars().values().map(|v| v.name);
     let labels = body.labels().values().map(|l| l.name);
     for name in decls.chain(vars).chain(labels) {
         let (stem, digits) = split_numeric_suffix(module.name_bytes(name));
-        if !digits.is_empty() {
-            found.extend(ranges.get(stem).into_iter().flatten().copied());
+        if let Some(stem) = module.find_name(stem).filter(|_| !digits.is_empty()) {
+            add(stem);
         }
     }
     // Ranges of variables with the same name.
     for var in body.vars().values().filter(|v| v.number.is_some()) {
-        let same = ranges.get(module.name_bytes(var.name));
-        found.extend(same.into_iter().flatten().copied());
+        add(var.name);
     }
     found
 }

@@ -1,14 +1,16 @@
 //! Splits a module into two parts that can be linked again.
 
 use alloc::borrow::ToOwned;
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::{FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind, TextPatches};
+use ptx_ir::{
+    Declarator, EntitySet, FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind,
+    TextPatches,
+};
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
-use crate::dependencies::{self, Needs};
+use crate::dependencies::{Dependencies, mentioned};
 use crate::extract::{self, ExtractError, Extracted, Retention};
 use crate::item_text::{ItemText, items};
 
@@ -20,7 +22,7 @@ pub struct Split {
     pub part: Extracted,
     /// Everything else.
     pub rest: Extracted,
-    /// The names that became `.visible` in the part since the rest uses them, too; [`LinkOptions::hide`](crate::LinkOptions::hide)
+    /// The names that became `.visible` in the part since the rest uses them, too; [`LinkOptions::with_hidden`](crate::LinkOptions::with_hidden)
     /// undoes that.
     pub exported: Vec<String>,
 }
@@ -41,7 +43,7 @@ pub struct Split {
 ///
 /// let part = ptx_parse::parse(&split.part.rewritten.text).module;
 /// let rest = ptx_parse::parse(&split.rest.rewritten.text).module;
-/// let options = ptx_transform::LinkOptions { hide: &["f"] };
+/// let options = ptx_transform::LinkOptions::new().with_hidden(&["f"]);
 /// let linked = ptx_transform::link(&[&part, &rest], &options).expect("the parts are compatible");
 /// assert_eq!(linked.text, text);
 /// # Ok::<(), ptx_transform::ExtractError>(())
@@ -52,17 +54,17 @@ pub struct Split {
 /// Those of [`extract`](crate::extract()).
 pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError> {
     let roots = extract::roots(module, functions)?;
-    let needs = Needs::of(module);
-    let bound = bound(module, &needs);
-    let part = part(module, &needs, &bound, roots);
-    let in_part = |s: SymbolId| part.contains(&needs.first(s));
+    let mut needs = Dependencies::of(module);
+    needs.bind(&bound(module, &needs));
+    let part = needs.reach(&roots);
+    let in_part = |s: SymbolId| part.contains(needs.first(s));
     // What the rest uses from the part.
-    let mut shared = BTreeSet::new();
+    let mut shared = EntitySet::new();
     let outside = module.symbols().ids().filter(|s| !in_part(*s));
-    let needed = outside.flat_map(|s| needs.of_symbol(s).iter().copied());
-    for symbol in needed.chain(needs.opaque.iter().copied()) {
-        let symbol = needs.first(symbol);
-        if part.contains(&symbol) {
+    let needed = outside.flat_map(|s| needs.of_symbol(s).iter());
+    for symbol in needed.chain(&needs.opaque) {
+        let symbol = needs.first(*symbol);
+        if part.contains(symbol) {
             shared.insert(symbol);
         }
     }
@@ -78,7 +80,7 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
         rewritten: patches.apply(module.source()),
         notes,
     };
-    let of_rest = |s: SymbolId| match (in_part(s), shared.contains(&needs.first(s))) {
+    let of_rest = |s: SymbolId| match (in_part(s), shared.contains(needs.first(s))) {
         (false, _) => Retention::Keep,
         (true, true) => Retention::Declare,
         (true, false) => Retention::Drop,
@@ -96,38 +98,9 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
     })
 }
 
-/// The functions, what they depend on, and everything that depends on the same names if these cannot be shared.
-fn part(
-    module: &Module,
-    needs: &Needs,
-    bound: &BTreeSet<SymbolId>,
-    roots: Vec<SymbolId>,
-) -> BTreeSet<SymbolId> {
-    let mut users: BTreeMap<SymbolId, Vec<SymbolId>> = BTreeMap::new();
-    for user in module.symbols().ids() {
-        for &needed in needs.of_symbol(user) {
-            let needed = needs.first(needed);
-            if bound.contains(&needed) {
-                users.entry(needed).or_default().push(user);
-            }
-        }
-    }
-    let mut part = BTreeSet::new();
-    let mut todo = roots;
-    todo.extend(&needs.opaque);
-    while let Some(symbol) = todo.pop() {
-        let symbol = needs.first(symbol);
-        if part.insert(symbol) {
-            todo.extend(needs.of_symbol(symbol));
-            todo.extend(users.remove(&symbol).into_iter().flatten());
-        }
-    }
-    part
-}
-
-/// The names that cannot be external.
-fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
-    let mut bound = BTreeSet::new();
+/// The names that cannot be external: all functions that use them are in the same part.
+fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
+    let mut bound = EntitySet::new();
     for (id, symbol) in module.symbols().iter() {
         let alone = match symbol.kind {
             SymbolKind::Function(f) => {
@@ -157,7 +130,7 @@ fn bound(module: &Module, needs: &Needs) -> BTreeSet<SymbolId> {
             && d.directive == Directive::Alias
         {
             let args = module.pool().slice(d.args);
-            bound.extend(dependencies::mentioned(module.pool(), args));
+            bound.extend(mentioned(module.pool(), args));
         }
     }
     for body in module.bodies().values() {
@@ -175,30 +148,30 @@ fn export(
     module: &Module,
     items: &[ItemText],
     in_part: &impl Fn(SymbolId) -> bool,
-    shared: &BTreeSet<SymbolId>,
+    shared: &EntitySet<SymbolId>,
     patches: &mut TextPatches,
 ) -> Vec<String> {
-    let mut exported = BTreeSet::new();
+    let mut exported: Vec<String> = Vec::new();
     // One visible declaration of a function is enough.
     let said = module.functions().values().filter(|f| f.linkage.is_some());
-    let said: BTreeSet<SymbolId> = said.filter_map(|f| f.symbol).collect();
+    let said: EntitySet<SymbolId> = said.filter_map(|f| f.symbol).collect();
     for item in items {
         let names: Vec<&str> = match item.item {
             Item::Function(id) => {
                 let f = module.functions().get(id);
-                let private = |s: SymbolId| shared.contains(&s) && !said.contains(&s);
+                let private = |s: SymbolId| shared.contains(s) && !said.contains(s);
                 let f = f.filter(|f| f.symbol.is_some_and(private));
                 f.map(|f| module.name(f.name)).into_iter().collect()
             }
             Item::Decl(id) => {
                 let linkage = module.declarations().decls.get(id).and_then(|d| d.linkage);
                 let all = module.declarations().declarators(id).iter();
-                let has = |d| dependencies::symbol(d).is_some_and(|s| shared.contains(&s));
+                let has = |d: &Declarator| d.binding.symbol().is_some_and(|s| shared.contains(s));
                 if linkage.is_some() || !all.clone().any(has) {
                     continue;
                 }
                 // All names of a declaration have the same linkage.
-                let stay = all.filter(|d| dependencies::symbol(d).is_some_and(in_part));
+                let stay = all.filter(|d| d.binding.symbol().is_some_and(in_part));
                 stay.map(|d| module.name(d.name)).collect()
             }
             _ => continue,
@@ -209,5 +182,7 @@ fn export(
         patches.insert(item.extent.statement.start, ".visible ");
         exported.extend(names.into_iter().map(str::to_owned));
     }
-    exported.into_iter().collect()
+    exported.sort_unstable();
+    exported.dedup();
+    exported
 }

@@ -377,7 +377,7 @@ fn parts_of_the_corpus_make_the_whole_again() {
             assert!(wrong.is_none(), "{name}: {wrong:?}");
         }
         let [part, rest] = parts.map(|p| p.module);
-        let linked = link(&[&part, &rest], &LinkOptions { hide: &hide });
+        let linked = link(&[&part, &rest], &LinkOptions::new().with_hidden(&hide));
         let linked = linked.unwrap_or_else(|e| panic!("{name}: {e:?}"));
         let again = ptx_parse::parse(&linked.text).module;
         assert_eq!(errors(&linked.text), Vec::<String>::new(), "{name}");

@@ -18,7 +18,7 @@ fn all(texts: &[&str], hide: &[&str]) -> Result<Linked, Vec<LinkDiagnostic>> {
         assert!(!m.has_errors(), "{:?}", m.diagnostics);
     }
     let modules: Vec<_> = modules.iter().map(|m| &m.module).collect();
-    let linked = link(&modules, &LinkOptions { hide })?;
+    let linked = link(&modules, &LinkOptions::new().with_hidden(hide))?;
     let wrong = errors(&linked.text);
     assert!(
         wrong.is_empty(),

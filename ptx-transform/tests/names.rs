@@ -218,7 +218,8 @@ mod tests {
                 );
             };
             for (symbols, dead) in [(false, false), (true, false), (false, true), (true, true)] {
-                again("minify", &|m| minify(m, Minify { symbols, dead }).text);
+                let how = Minify::new().with_symbols(symbols).with_dead(dead);
+                again("minify", &|m| minify(m, how).text);
             }
             again("strip", &|m| strip(m).text);
             again("renumber", &|m| renumber(m).text);
@@ -276,10 +277,7 @@ mod tests {
             let cut = text.len() / 2;
             for text in [&text[..], &text[..cut], &text[cut..]] {
                 let module = ptx_parse::parse(text).module;
-                let all = Minify {
-                    symbols: true,
-                    dead: true,
-                };
+                let all = Minify::new().with_symbols(true).with_dead(true);
                 for new in [
                     strip(&module),
                     minify(&module, all),
@@ -416,10 +414,7 @@ mod tests {
             ".func f() { ret; } .func unused() { call f; ret; } .visible .func seen() { call f; ret; } .extern .func other(); .entry k() { ret; }",
         );
         let module = ptx_parse::parse_str(&text).module;
-        let how = Minify {
-            symbols: true,
-            dead: true,
-        };
+        let how = Minify::new().with_symbols(true).with_dead(true);
         let new = String::from_utf8(minify(&module, how).text).unwrap();
         let rest = new.split_once("64 ").unwrap().1;
         assert_eq!(

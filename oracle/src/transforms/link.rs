@@ -64,7 +64,7 @@ fn linked(module: &Module, name: &str) -> Result<Result<Vec<u8>, String>> {
     }
     let [part, rest] = parts.map(|p| p.module);
     let hide: Vec<&str> = split.exported.iter().map(String::as_str).collect();
-    let options = LinkOptions { hide: &hide };
+    let options = LinkOptions::new().with_hidden(&hide);
     Ok(match ptx_transform::link(&[&part, &rest], &options) {
         Ok(linked) => Ok(linked.text),
         Err(found) => Err(found

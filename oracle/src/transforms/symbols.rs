@@ -23,19 +23,13 @@ pub(super) fn rename(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(Stri
 
 /// Short names.
 pub(super) fn short(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    let how = Minify {
-        symbols: true,
-        dead: false,
-    };
+    let how = Minify::new().with_symbols(true);
     compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
 }
 
 /// Short names, without unused items.
 pub(super) fn least(assemblers: &Assemblers, source: &[u8]) -> Result<Vec<(String, Outcome)>> {
-    let how = Minify {
-        symbols: true,
-        dead: true,
-    };
+    let how = Minify::new().with_symbols(true).with_dead(true);
     compare(assemblers, source, |m| ptx_transform::minify(m, how).text)
 }
 

@@ -45,7 +45,8 @@ pub(crate) fn run(args: &Args) -> Result<Status> {
     }
     let modules: Vec<&Module> = read.iter().map(|r| &r.module).collect();
     let hide: Vec<&str> = args.hide.iter().map(String::as_str).collect();
-    let (found, text) = match ptx_transform::link(&modules, &LinkOptions { hide: &hide }) {
+    let (found, text) = match ptx_transform::link(&modules, &LinkOptions::new().with_hidden(&hide))
+    {
         Ok(linked) => (linked.notes, Some(linked.text)),
         Err(found) => (found, None),
     };

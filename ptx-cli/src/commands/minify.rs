@@ -29,10 +29,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<Status> {
-    let how = Minify {
-        symbols: args.symbols,
-        dead: args.dead,
-    };
+    let how = Minify::new()
+        .with_symbols(args.symbols)
+        .with_dead(args.dead);
     rewrite::run(&args.files, |source, module| {
         let new = ptx_transform::minify(module, how);
         let (before, after) = (source.bytes.len(), new.text.len());

@@ -3,18 +3,34 @@
 //! The check resolves all names of a function again, as the parser does, with the new names. Only mentions whose spelling is
 //! related to a new name are looked up.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::name::{plain_wins, split_numeric_suffix, suffix_number};
+use ptx_ir::raw::Interner;
 use ptx_ir::{Body, FuncId, Item, LabelId, Module, Operand, ScopeId, Span, Statement};
 
 use super::finder::Leaf;
 use super::{Entity, Finder};
 
 /// New names for entities.
-pub(crate) type NewNames = BTreeMap<Entity, String>;
+pub(crate) struct NewNames<'a>(Vec<(Entity, &'a str)>);
+
+impl<'a> NewNames<'a> {
+    /// Of several names for an entity, the last one counts.
+    pub(crate) fn new(mut names: Vec<(Entity, &'a str)>) -> Self {
+        names.reverse();
+        names.sort_by_key(|(entity, _)| *entity);
+        names.dedup_by_key(|(entity, _)| *entity);
+        Self(names)
+    }
+
+    pub(crate) fn get(&self, entity: Entity) -> Option<&'a str> {
+        let at = self.0.binary_search_by_key(&entity, |(e, _)| *e);
+        at.ok().and_then(|at| Some(self.0.get(at)?.1))
+    }
+}
 
 /// A name that would denote something else.
 pub(crate) struct Capture {
@@ -32,7 +48,7 @@ pub(crate) struct Capture {
 pub(crate) fn find_capture(
     module: &Module,
     function: Option<FuncId>,
-    new: &NewNames,
+    new: &NewNames<'_>,
 ) -> Option<Capture> {
     let mut found = Resolver::new(module, new, Spelled::New).resolve(function);
     if found.is_empty() {
@@ -40,8 +56,8 @@ pub(crate) fn find_capture(
     }
     // What is not resolved now, in a text with errors, need not be resolved after the renaming.
     let before = Resolver::new(module, new, Spelled::Old).resolve(function);
-    let before: BTreeSet<usize> = before.into_iter().map(|m| m.nth).collect();
-    found.retain(|m| !before.contains(&m.nth));
+    // Both are in the order of the mentions.
+    found.retain(|m| before.binary_search_by_key(&m.nth, |b| b.nth).is_err());
     found.into_iter().next().map(|m| m.capture)
 }
 
@@ -88,10 +104,10 @@ enum Kind {
 
 struct Resolver<'a> {
     module: &'a Module,
-    new: &'a NewNames,
+    new: &'a NewNames<'a>,
     spelled: Spelled,
     /// The new names without numeric suffixes: others are not related to a renaming.
-    related: BTreeSet<&'a [u8]>,
+    related: Interner,
     tables: [Table<'a>; 3],
     /// What was declared in the open scopes, and how much of it before each of them.
     declared: Vec<(usize, Key<'a>)>,
@@ -104,13 +120,16 @@ struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    fn new(module: &'a Module, new: &'a NewNames, spelled: Spelled) -> Self {
-        let stem = |name: &'a String| split_numeric_suffix(name.as_bytes()).0;
+    fn new(module: &'a Module, new: &'a NewNames<'a>, spelled: Spelled) -> Self {
+        let mut related = Interner::default();
+        for (_, name) in &new.0 {
+            related.intern(split_numeric_suffix(name.as_bytes()).0);
+        }
         Self {
             module,
             new,
             spelled,
-            related: new.values().map(stem).collect(),
+            related,
             tables: Default::default(),
             declared: Vec::new(),
             open: Vec::new(),
@@ -153,20 +172,21 @@ impl<'a> Resolver<'a> {
         let Some(body) = self.module.body(f) else {
             return;
         };
-        let mut labels: BTreeMap<ScopeId, Vec<LabelId>> = BTreeMap::new();
+        let mut labels: Vec<(ScopeId, LabelId)> = Vec::new();
         for (id, label) in body.labels().iter() {
             if matches!(body.statement(label.stmt), Some(Statement::Label(_))) {
-                labels.entry(label.scope).or_default().push(id);
+                labels.push((label.scope, id));
             }
         }
-        self.open_scope(f, body, labels.get(&ScopeId::new(0)));
+        labels.sort_unstable();
+        self.open_scope(f, body, &labels, ScopeId::new(0));
         for leaf in finder.item_leaves(Item::Function(f)).iter().skip(1) {
             self.leaf(leaf);
         }
         for (id, statement) in body.statements() {
             self.place = body.source_span(id);
             match statement {
-                Statement::Open(scope) => self.open_scope(f, body, labels.get(&scope)),
+                Statement::Open(scope) => self.open_scope(f, body, &labels, scope),
                 Statement::Close(_) => self.close_scope(),
                 Statement::Function(_) => {
                     let names = finder.leaves_of(statement).iter().take(1);
@@ -184,9 +204,17 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn open_scope(&mut self, f: FuncId, body: &Body, labels: Option<&Vec<LabelId>>) {
+    fn open_scope(
+        &mut self,
+        f: FuncId,
+        body: &Body,
+        labels: &[(ScopeId, LabelId)],
+        scope: ScopeId,
+    ) {
         self.open.push(self.declared.len());
-        for &id in labels.into_iter().flatten() {
+        let first = labels.partition_point(|(s, _)| *s < scope);
+        let labels = labels.get(first..).unwrap_or_default();
+        for &(_, id) in labels.iter().take_while(|(s, _)| *s == scope) {
             if let Some(label) = body.labels().get(id) {
                 let entity = Entity::Label(f, id);
                 let name = self.name(entity, label.name);
@@ -205,11 +233,11 @@ impl<'a> Resolver<'a> {
 
     /// The name of an entity.
     fn name(&self, entity: Entity, old: ptx_ir::NameId) -> &'a [u8] {
-        let new = self
-            .new
-            .get(&entity)
-            .filter(|_| self.spelled == Spelled::New);
-        new.map_or_else(|| self.module.name_bytes(old), |new| new.as_bytes())
+        let new = match self.spelled {
+            Spelled::Old => None,
+            Spelled::New => self.new.get(entity),
+        };
+        new.map_or_else(|| self.module.name_bytes(old), str::as_bytes)
     }
 
     fn leaf(&mut self, leaf: &Leaf) {
@@ -240,7 +268,7 @@ impl<'a> Resolver<'a> {
             Kind::Range => (name, None),
             _ => key(name),
         };
-        if !self.related.contains(key.0) {
+        if self.related.find(key.0).is_none() {
             return;
         }
         let depth = match entity {
@@ -298,7 +326,7 @@ impl<'a> Resolver<'a> {
             Some(number) => (name, Some(number)),
             None => key(name),
         };
-        if !self.related.contains(key.0) {
+        if self.related.find(key.0).is_none() {
             return;
         }
         let undeclared = matches!(leaf.entity, Entity::Unknown(_));

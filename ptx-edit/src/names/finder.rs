@@ -1,7 +1,6 @@
 //! Finds the names of statements and items: which entities they contain, and the tokens that spell them.
 
 use alloc::borrow::Cow;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use core::ops::Range;
@@ -12,11 +11,10 @@ use ptx_ir::name::{split_numeric_suffix, suffix_number};
 use ptx_ir::raw::{Change, NewText, Patch};
 use ptx_ir::{
     Binding, Body, DeclId, Declarations, EntityId, FuncId, Interface, Item, ItemId, Module, NameId,
-    Operand, OperandPool, OperandSlot, OperandWalk, Span, Statement, StmtId, SymbolId, Var, VarId,
+    Operand, OperandPool, OperandSlot, OperandWalk, Span, Statement, StmtId, SymbolId, VarId,
 };
-use ptx_isa::Directive;
 
-use super::{Entity, NameRef, denotes, firsts};
+use super::{Entity, NameRef, denotes};
 
 /// An entity in a statement.
 #[derive(Copy, Clone, Debug)]
@@ -30,7 +28,7 @@ pub(crate) struct Leaf {
     pub(crate) count: Operand,
 }
 
-/// Statements with more names are searched with a map.
+/// In statements with more names, the names are sorted.
 const FEW: usize = 16;
 
 pub(crate) struct Finder<'m> {
@@ -57,9 +55,10 @@ impl<'m> Finder<'m> {
     /// Continues with the statements of a function.
     pub(crate) fn enter(&mut self, f: FuncId) {
         self.body = self.module.body(f).map(|body| (f, body));
-        let vars = self.body.map(|(_, body)| body.vars().values());
-        let range = |v: &Var| v.number.map(|_| (v.name, v.stmt, v.scope));
-        self.vars = firsts(vars.into_iter().flatten().map(range));
+        self.vars.clear();
+        if let Some((_, body)) = self.body {
+            first_vars(body, &mut self.vars);
+        }
     }
 
     // --- the tokens ---
@@ -134,7 +133,7 @@ impl<'m> Finder<'m> {
             module: self.module,
             leaves: &self.leaves,
             next: 0,
-            map: None,
+            sorted: Vec::new(),
         };
         let mut words = Words::new(text, of);
         while let Some(word) = words.next() {
@@ -201,7 +200,7 @@ impl<'m> Finder<'m> {
             Item::Directive(d) => {
                 // Versions and targets are not names.
                 let directive = module.directives().get(d);
-                let directive = directive.filter(|d| !is_header(d.directive));
+                let directive = directive.filter(|_| !module.is_header(item));
                 let args = directive.map(|d| d.args).unwrap_or_default();
                 self.operands(module.pool().walk(args), None);
             }
@@ -293,10 +292,7 @@ impl<'m> Finder<'m> {
 
     /// The entity of a symbol.
     pub(crate) fn symbol(&self, id: SymbolId) -> Entity {
-        let symbols = self.symbols.get_or_init(|| {
-            let symbols = self.module.symbols().values();
-            firsts(symbols.map(|s| Some((s.name, s.number.is_some()))))
-        });
+        let symbols = self.symbols.get_or_init(|| self.module.first_symbols());
         Entity::Symbol(symbols.get(id.index()).copied().unwrap_or(id))
     }
 
@@ -358,7 +354,8 @@ struct Search<'a> {
     leaves: &'a [Leaf],
     /// Where the next word is expected.
     next: usize,
-    map: Option<BTreeMap<Key<'a>, usize>>,
+    /// The leaves with their indices, sorted, once a word was not found near the next place.
+    sorted: Vec<(Key<'a>, usize)>,
 }
 
 impl Search<'_> {
@@ -369,7 +366,7 @@ impl Search<'_> {
         if found.is_none() && self.leaves.len() <= FEW {
             found = self.first_of(word, 0..self.leaves.len(), &among);
         } else if found.is_none() {
-            found = self.find_in_map(word, &among);
+            found = self.find_sorted(word, &among);
         }
         let (index, len) = found?;
         self.next = index + 1;
@@ -389,27 +386,39 @@ impl Search<'_> {
         })
     }
 
-    fn find_in_map(&mut self, word: &[u8], among: &Range<usize>) -> Option<(usize, usize)> {
-        let (module, leaves) = (self.module, self.leaves);
-        let map = self.map.get_or_insert_with(|| {
-            let keys = leaves.iter().enumerate().rev();
-            keys.map(|(i, l)| ((module.name_bytes(l.name), l.member), i))
-                .collect()
-        });
+    fn find_sorted(&mut self, word: &[u8], among: &Range<usize>) -> Option<(usize, usize)> {
+        if self.sorted.is_empty() {
+            let leaves = self.leaves.iter().enumerate();
+            let key = |l: &Leaf| (self.module.name_bytes(l.name), l.member);
+            self.sorted = leaves.map(|(i, l)| (key(l), i)).collect();
+            self.sorted.sort_unstable();
+        }
         let (stem, digits) = split_numeric_suffix(word);
         let member = (!digits.is_empty()).then(|| (stem, Some(suffix_number(digits))));
         let mut keys = [Some((word, None)), member].into_iter().flatten();
         keys.find_map(|key| {
-            let index = *map.get(&key).filter(|i| among.contains(i))?;
-            Some((index, key.0.len()))
+            let first = self.sorted.partition_point(|(k, _)| *k < key);
+            let (found, index) = self.sorted.get(first)?;
+            (*found == key && among.contains(index)).then_some((*index, key.0.len()))
         })
     }
 }
 
-/// Whether a directive is part of the header of a module.
-fn is_header(directive: Directive) -> bool {
-    matches!(
-        directive,
-        Directive::Version | Directive::Target | Directive::AddressSize
-    )
+/// Of each variable of a body the first one of its range.
+fn first_vars(body: &Body, first: &mut Vec<VarId>) {
+    first.extend(body.vars().ids());
+    let ranges = body.vars().iter().filter(|(_, v)| v.number.is_some());
+    let mut members: Vec<_> = ranges
+        .map(|(id, v)| (v.name, v.stmt, v.scope, id))
+        .collect();
+    members.sort_unstable();
+    for range in members.chunk_by(|a, b| (a.0, a.1, a.2) == (b.0, b.1, b.2)) {
+        for (.., id) in range {
+            if let (Some(first), Some((.., representative))) =
+                (first.get_mut(id.index()), range.first())
+            {
+                *first = *representative;
+            }
+        }
+    }
 }

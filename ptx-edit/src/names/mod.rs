@@ -1,6 +1,7 @@
 //! Where the names of a module are, and what each of them denotes.
 
 mod capture;
+mod entity_map;
 mod finder;
 mod own;
 mod renaming;
@@ -10,9 +11,10 @@ mod unresolved;
 
 use alloc::vec::Vec;
 
-use ptx_ir::{EntityId, FuncId, LabelId, Module, NameId, RegDeclId, Span, SymbolId, VarId};
+use ptx_ir::{FuncId, LabelId, Module, NameId, RegDeclId, Span, SymbolId, VarId};
 
 pub(crate) use capture::{Capture, NewNames, find_capture};
+pub use entity_map::EntityMap;
 pub(crate) use finder::Finder;
 pub use own::{OwnSymbols, own_symbols};
 pub use renaming::{RenameError, Renaming};
@@ -170,15 +172,4 @@ impl Names {
         }
         taken
     }
-}
-
-/// For each of some rows the first one with the same key; rows without a key are their own first.
-fn firsts<I: EntityId, K: Ord>(keys: impl Iterator<Item = Option<K>>) -> Vec<I> {
-    let mut first: alloc::collections::BTreeMap<K, I> = alloc::collections::BTreeMap::new();
-    keys.enumerate()
-        .map(|(i, key)| {
-            let id = I::from_index(i);
-            key.map_or(id, |key| *first.entry(key).or_insert(id))
-        })
-        .collect()
 }

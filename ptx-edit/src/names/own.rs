@@ -1,10 +1,6 @@
 //! Which symbols belong to a module alone.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-
-use ptx_ir::{Binding, FunctionKind, Item, Linkage, Module, Operand, SymbolId};
-
-use super::Entity;
+use ptx_ir::{EntityId, EntitySet, FunctionKind, Item, Linkage, Module, Operand, SymbolId};
 
 /// Which symbols [`own_symbols`] gives.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -17,57 +13,45 @@ pub enum OwnSymbols {
     WithVisible,
 }
 
-/// The functions and variables of a module that no other module provides or defines as well. The time is linear in the
-/// symbols, but for a logarithm.
+/// The functions and variables of a module that no other module provides or defines as well, each as the
+/// [first symbol](Module::first_symbols) of its name. Linear in the symbols.
 #[must_use]
-pub fn own_symbols(module: &Module, which: OwnSymbols) -> BTreeSet<Entity> {
+pub fn own_symbols(module: &Module, which: OwnSymbols) -> EntitySet<SymbolId> {
     let visible = which == OwnSymbols::WithVisible;
-    let mut kept: BTreeSet<Entity> = BTreeSet::new();
-    let mut all: BTreeSet<Entity> = BTreeSet::new();
-    // The first symbol of a name represents it, as in `Entity`.
-    let mut first: BTreeMap<&str, SymbolId> = BTreeMap::new();
-    for (id, symbol) in module.symbols().iter() {
-        first.entry(module.name(symbol.name)).or_insert(id);
-    }
-    let mut note = |symbol: SymbolId, keep: bool| {
-        let name = module.symbols().get(symbol).map(|s| module.name(s.name));
-        if let Some(&id) = name.and_then(|n| first.get(n)) {
-            let set = if keep { &mut kept } else { &mut all };
-            set.insert(Entity::Symbol(id));
-        }
+    let first = module.first_symbols();
+    let (mut own, mut others) = (EntitySet::new(), EntitySet::new());
+    let mut note = |symbol: SymbolId, is_own: bool| {
+        let set = if is_own { &mut own } else { &mut others };
+        set.extend(first.get(symbol.index()).copied());
     };
-    let keeps = |linkage: Option<Linkage>| match linkage {
-        None => false,
-        Some(Linkage::Visible) => !visible,
-        Some(_) => true,
+    let is_own = |linkage: Option<Linkage>| match linkage {
+        None => true,
+        Some(Linkage::Visible) => visible,
+        Some(_) => false,
     };
     for f in module.functions().values() {
         if let Some(symbol) = f.symbol {
             let kernel = f.kind == FunctionKind::Entry && !visible;
-            note(symbol, kernel || keeps(f.linkage));
+            note(symbol, !kernel && is_own(f.linkage));
         }
     }
-    for item in module.item_table().values() {
-        match *item {
+    for &item in module.item_table().values() {
+        match item {
             Item::Decl(d) => {
                 let linkage = module.declarations().decls.get(d).and_then(|d| d.linkage);
-                for d in module.declarations().declarators(d) {
-                    if let Binding::Symbol(symbol) = d.binding {
-                        note(symbol, keeps(linkage));
-                    }
+                for symbol in module.declared_symbols(item) {
+                    note(symbol, is_own(linkage));
                 }
             }
             Item::Directive(d) if !visible => {
                 let args = module.directives().get(d).map(|d| d.args);
-                for operand in module.pool().slice(args.unwrap_or_default()) {
-                    if let Operand::Symbol(symbol) = *operand {
-                        note(symbol, true);
-                    }
+                let args = module.pool().slice(args.unwrap_or_default()).iter();
+                for symbol in args.copied().filter_map(Operand::symbol) {
+                    note(symbol, false);
                 }
             }
             _ => {}
         }
     }
-    all.retain(|e| !kept.contains(e));
-    all
+    own.iter().filter(|s| !others.contains(*s)).collect()
 }

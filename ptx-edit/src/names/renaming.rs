@@ -1,6 +1,7 @@
 //! New names for several entities at once.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use ptx_ir::{Module, Rewritten, Span, TextPatches};
@@ -60,16 +61,14 @@ impl core::error::Error for RenameError {}
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Renaming {
-    names: NewNames,
+    names: Vec<(Entity, String)>,
 }
 
 impl Renaming {
     /// No new names.
     #[must_use]
     pub const fn new() -> Self {
-        Self {
-            names: NewNames::new(),
-        }
+        Self { names: Vec::new() }
     }
 
     /// A prefix for the names of the [own symbols](own_symbols) of a module, so that they differ from those of others. A `%`
@@ -90,7 +89,7 @@ impl Renaming {
         let own = own_symbols(module, which);
         let mut renaming = Self::new();
         for m in names.refs().iter().filter(|m| m.declares) {
-            if own.contains(&m.entity) {
+            if matches!(m.entity, Entity::Symbol(s) if own.contains(s)) {
                 let old = String::from_utf8_lossy(m.name.of(module.source()));
                 let (sigil, rest) = match old.strip_prefix('%') {
                     Some(rest) => ("%", rest),
@@ -104,13 +103,18 @@ impl Renaming {
 
     /// Sets the new name of an entity.
     pub fn set(&mut self, entity: Entity, name: impl Into<String>) {
-        self.names.insert(entity, name.into());
+        self.names.push((entity, name.into()));
     }
 
-    /// The new name of an entity.
+    /// The new name of an entity. Linear in the new names.
     #[must_use]
     pub fn get(&self, entity: Entity) -> Option<&str> {
-        self.names.get(&entity).map(String::as_str)
+        let mut names = self.names.iter().rev();
+        Some(&names.find(|(e, _)| *e == entity)?.1)
+    }
+
+    fn new_names(&self) -> NewNames<'_> {
+        NewNames::new(self.names.iter().map(|(e, name)| (*e, &**name)).collect())
     }
 
     /// Whether no entity gets a new name.
@@ -119,11 +123,12 @@ impl Renaming {
         self.names.is_empty()
     }
 
-    /// The patches of the source, unchecked. Linear in the names.
+    /// The patches of the source, unchecked. O(n log n) in the names.
     #[doc(hidden)]
     pub fn patch(&self, names: &Names, patches: &mut TextPatches) {
+        let new_names = self.new_names();
         for m in names.refs() {
-            if let Some(new) = self.names.get(&m.entity) {
+            if let Some(new) = new_names.get(m.entity) {
                 patches.replace(m.name, new);
             }
         }
@@ -138,19 +143,20 @@ impl Renaming {
     pub fn apply(&self, module: &Module, names: &Names) -> Result<Rewritten, RenameError> {
         let unresolved = names.unresolved(module);
         let source = module.source();
+        let new_names = self.new_names();
         for m in names.refs() {
-            let Some(new) = self.names.get(&m.entity) else {
+            let Some(new) = new_names.get(m.entity) else {
                 continue;
             };
             let old = m.name.of(source);
             if check_spelling(new.as_bytes(), NameForm::of(m.member)).is_err() {
-                return Err(RenameError::Spelling(new.clone()));
+                return Err(RenameError::Spelling(String::from(new)));
             }
             if unresolved.contains(old) && new.as_bytes() != old {
                 return Err(RenameError::Used(String::from_utf8_lossy(old).into_owned()));
             }
         }
-        if let Some(capture) = find_capture(module, None, &self.names) {
+        if let Some(capture) = find_capture(module, None, &new_names) {
             let place = token(names, &capture);
             return Err(RenameError::Taken(capture.name, place));
         }

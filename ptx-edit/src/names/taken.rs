@@ -1,9 +1,9 @@
 //! Names in use.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use ptx_ir::name::split_numeric_suffix;
+use ptx_ir::raw::Interner;
 
 /// What a declaration of a name declares.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -22,8 +22,7 @@ impl NameForm {
     }
 }
 
-/// A set of names in use, which tells whether a new name would conflict with one of them. Queries cost the logarithm of the
-/// number of names.
+/// A set of names in use, which tells whether a new name would conflict with one of them. Queries take constant time.
 ///
 /// ```
 /// use ptx_edit::{NameForm, TakenNames};
@@ -36,62 +35,68 @@ impl NameForm {
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct TakenNames {
-    plain: BTreeSet<Vec<u8>>,
-    ranges: BTreeSet<Vec<u8>>,
-    /// The plain names that end with digits, without these.
-    stems: BTreeSet<Vec<u8>>,
+    names: Interner,
+    /// What each name is.
+    uses: Vec<Uses>,
+}
+
+/// What a name is.
+#[derive(Copy, Clone, Default, Debug)]
+struct Uses {
+    plain: bool,
+    range: bool,
+    /// A plain name without the digits at its end.
+    stem: bool,
 }
 
 impl TakenNames {
     /// Adds a name.
     pub fn add(&mut self, name: &[u8], form: NameForm) {
-        let insert = |set: &mut BTreeSet<Vec<u8>>, name: &[u8]| {
-            if !set.contains(name) {
-                set.insert(name.to_vec());
-            }
-        };
         match form {
-            NameForm::Range => insert(&mut self.ranges, name),
+            NameForm::Range => self.uses_mut(name).range = true,
             NameForm::Plain => {
-                insert(&mut self.plain, name);
+                self.uses_mut(name).plain = true;
                 let (stem, digits) = split_numeric_suffix(name);
                 if !digits.is_empty() {
-                    insert(&mut self.stems, stem);
+                    self.uses_mut(stem).stem = true;
                 }
             }
         }
+    }
+
+    fn uses_mut(&mut self, name: &[u8]) -> &mut Uses {
+        let index = self.names.intern(name).0 as usize;
+        if self.uses.len() <= index {
+            self.uses.resize(index + 1, Uses::default());
+        }
+        &mut self.uses[index]
+    }
+
+    fn uses(&self, name: &[u8]) -> Uses {
+        let index = self.names.find(name);
+        let uses = index.and_then(|i| self.uses.get(i as usize));
+        uses.copied().unwrap_or_default()
     }
 
     /// Whether this spelling is one of the names, or can be a member of one of the ranges.
     #[must_use]
     pub fn contains(&self, name: &[u8]) -> bool {
         let (stem, digits) = split_numeric_suffix(name);
-        self.plain.contains(name) || !digits.is_empty() && self.ranges.contains(stem)
+        self.uses(name).plain || !digits.is_empty() && self.uses(stem).range
     }
 
     /// Whether one of the plain names can be a member of a range of this name.
     #[must_use]
     pub fn has_member(&self, range: &[u8]) -> bool {
-        self.stems.contains(range)
+        self.uses(range).stem
     }
 
     /// Whether a declaration of this name would conflict with one of the names: they are equal, or one is a range and the
     /// other can be spelled like a member of it.
     #[must_use]
     pub fn conflicts(&self, name: &[u8], form: NameForm) -> bool {
-        self.contains(name)
-            || self.ranges.contains(name)
-            || form == NameForm::Range && self.has_member(name)
-    }
-
-    /// Adds all names of another set.
-    pub fn extend(&mut self, other: &Self) {
-        for name in &other.plain {
-            self.add(name, NameForm::Plain);
-        }
-        for name in &other.ranges {
-            self.add(name, NameForm::Range);
-        }
+        let uses = self.uses(name);
+        uses.range || form == NameForm::Range && uses.stem || self.contains(name)
     }
 }
 

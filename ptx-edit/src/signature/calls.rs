@@ -1,11 +1,12 @@
 //! The calls of a function.
 
-use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Callees, ModuleFacts};
-use ptx_ir::{FuncId, Item, Module, Operand, Param, PrototypeId, Statement, StmtId, SymbolId};
+use ptx_ir::{
+    EntitySet, FuncId, Item, Module, Operand, Param, PrototypeId, Statement, StmtId, SymbolId,
+};
 
 use super::ParamList;
 use super::header::Header;
@@ -16,14 +17,14 @@ use crate::{EditError, Editor};
 pub(super) struct Calls {
     /// Each with its function.
     pub(super) calls: Vec<(FuncId, StmtId)>,
-    pub(super) prototypes: BTreeSet<(FuncId, PrototypeId)>,
+    pub(super) prototypes: Vec<(FuncId, PrototypeId)>,
 }
 
 /// How functions are used.
 #[derive(Default)]
 struct Uses {
     /// The symbols that are used other than by direct calls.
-    addresses: BTreeSet<SymbolId>,
+    addresses: EntitySet<SymbolId>,
     /// The indirect calls through a prototype.
     indirect: Vec<(FuncId, StmtId, PrototypeId)>,
     /// Whether some calls can reach any function.
@@ -76,7 +77,7 @@ pub(super) fn calls_of(
             uses.addresses.extend(symbols);
         }
     }
-    if !uses.addresses.contains(&symbol) {
+    if !uses.addresses.contains(symbol) {
         return Ok(found);
     }
     let same =
@@ -85,7 +86,7 @@ pub(super) fn calls_of(
         .functions()
         .iter()
         .filter(|(_, f)| f.symbol != Some(symbol));
-    let is_used = |s: Option<SymbolId>| s.is_some_and(|s| uses.addresses.contains(&s));
+    let is_used = |s: Option<SymbolId>| s.is_some_and(|s| uses.addresses.contains(s));
     let ambiguous = others
         .filter(|(_, f)| is_used(f.symbol))
         .any(|(id, _)| same(id));
@@ -93,9 +94,11 @@ pub(super) fn calls_of(
         let prototype = Header::Prototype(caller, id);
         if have_same_type(module, Header::Function(function), prototype) {
             found.calls.push((caller, stmt));
-            found.prototypes.insert((caller, id));
+            found.prototypes.push((caller, id));
         }
     }
+    found.prototypes.sort_unstable();
+    found.prototypes.dedup();
     if uses.unknown || ambiguous || found.prototypes.is_empty() {
         return Err(used());
     }
@@ -125,10 +128,7 @@ fn module_uses(module: &Module, symbol: SymbolId) -> Option<Uses> {
 }
 
 fn symbols_of(operands: impl Iterator<Item = Operand>) -> impl Iterator<Item = SymbolId> {
-    operands.filter_map(|o| match o {
-        Operand::Symbol(symbol) => Some(symbol),
-        _ => None,
-    })
+    operands.filter_map(Operand::symbol)
 }
 
 /// Whether two headers have the same types of results and parameters.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::raw::{Change, NewText, Patch, RawBody, RawEdits, RawModule};
 use ptx_ir::{
-    Binding, FuncId, Interface, InterfaceSpans, Item, ItemId, Module, NameId, Operand, Param,
+    Binding, FuncId, Interface, InterfaceSpans, ItemId, Module, NameId, Operand, Param,
     PrototypeId, RegDecl, Register, ScopeId, Span, Statement, StmtId, SymbolId, TableRange,
     TypeName, Var,
 };
@@ -55,8 +55,7 @@ impl Header {
     fn place(self, module: &Module) -> Option<Place> {
         let wanted = match self {
             Self::Function(id) => {
-                let mut items = module.items();
-                if let Some((item, _)) = items.find(|(_, i)| *i == Item::Function(id)) {
+                if let Some(item) = module.item_of(id) {
                     return Some(Place::Item(item));
                 }
                 Statement::Function(id)

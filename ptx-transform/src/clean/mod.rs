@@ -42,7 +42,6 @@ mod report;
 mod rewrite;
 mod unreachable;
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -90,18 +89,20 @@ impl Default for Options {
 /// limit are left unchanged and [reported](Report::skipped).
 pub fn clean(module: &mut Module, options: &Options) -> Report {
     let mut report = Report::default();
-    let mut functions: BTreeSet<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    let mut functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
     while !functions.is_empty() && report.rounds < options.max_rounds {
-        let mut changed = BTreeSet::new();
-        let mut pending: BTreeMap<FuncId, &[Pass]> = BTreeMap::new();
+        let mut changed = Vec::new();
+        let mut pending: Vec<(FuncId, &[Pass])> = Vec::new();
         pending.extend(functions.iter().map(|id| (*id, &options.passes[..])));
         while !pending.is_empty() {
             let planned = plan(module, &pending, &mut report);
             pending = planned.iter().map(|p| (p.function, p.rest)).collect();
-            pending.retain(|_, rest| !rest.is_empty());
+            pending.retain(|(_, rest)| !rest.is_empty());
             changed.extend(apply(module, planned, &mut report));
         }
         report.rounds += 1;
+        changed.sort_unstable();
+        changed.dedup();
         functions = changed;
     }
     report
@@ -116,15 +117,17 @@ struct Planned<'o> {
     rest: &'o [Pass],
 }
 
-/// Plans the first of the passes of each function that changes it; those before it share its analyses.
+/// For functions in the order of their ids, plans the first of the passes that changes the function; those before it share its
+/// analyses.
 fn plan<'o>(
     module: &Module,
-    pending: &BTreeMap<FuncId, &'o [Pass]>,
+    pending: &[(FuncId, &'o [Pass])],
     report: &mut Report,
 ) -> Vec<Planned<'o>> {
-    let facts = ModuleFacts::of(module, |id| pending.contains_key(&id));
+    let is_pending = |id| pending.binary_search_by_key(&id, |(id, _)| *id).is_ok();
+    let facts = ModuleFacts::of(module, is_pending);
     let mut planned = Vec::new();
-    for (&function, &passes) in pending {
+    for &(function, passes) in pending {
         let view = match facts.function(function).map(View::new) {
             Some(Ok(view)) => view,
             Some(Err(reason)) => {

@@ -4,10 +4,10 @@
 //! between the two changes it or makes a call, its value is saved in a register. A borrow is saved and restored by subtractions,
 //! so that nothing depends on how carry and borrow share the flag. Manual 9.7.2.
 
-use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use ptx_ir::facts::{Flow, FunctionFacts};
-use ptx_ir::{Operand, Signature, Statement, StmtId};
+use ptx_ir::{EntityId, Operand, Signature, Statement};
 use ptx_isa::{Control, EffectKind, Modifier};
 
 use super::mnemonics;
@@ -50,18 +50,19 @@ impl Family {
     }
 }
 
-/// The statements before which the flag is live. At joins and jumps, the flag is assumed to be live if it is live at any label
+/// For each statement whether the flag is live before it; empty if nothing reads the flag. At joins and jumps, the flag is assumed to be live if it is live at any label
 /// of the function.
-pub(super) fn live(of: FunctionFacts<'_>) -> BTreeMap<StmtId, Family> {
+pub(super) fn live(of: FunctionFacts<'_>) -> Vec<Option<Family>> {
     let body = of.body();
-    let (mut reads, mut found) = (false, BTreeMap::new());
+    let mut reads = false;
     for (inst, _) in body.insts() {
         let facts = of.inst(inst);
         reads |= facts.is_known() && facts.reads_carry();
     }
     if !reads {
-        return found;
+        return Vec::new();
     }
+    let mut found = alloc::vec![None; body.statement_table().len()];
     let mut at_labels = None;
     loop {
         let mut now: Option<Family> = None;
@@ -89,8 +90,8 @@ pub(super) fn live(of: FunctionFacts<'_>) -> BTreeMap<StmtId, Family> {
                 Statement::Label(_) => at_labels = at_labels.or(now),
                 _ => {}
             }
-            if let Some(family) = now {
-                found.insert(stmt, family);
+            if let Some(found) = found.get_mut(stmt.index()) {
+                *found = now.or(*found);
             }
         }
         if at_labels == before {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::facts::{Facts, Flow, FunctionFacts, MemoryAccess, ModuleFacts, RegAccess, RegLane};
-use ptx_ir::{FuncId, Module, Operand, RegId, Statement, StmtId};
+use ptx_ir::{EntityId, FuncId, Module, Operand, RegId, Statement, StmtId};
 
 use super::carry_flag::{self, Family};
 
@@ -169,6 +169,6 @@ fn mark_carries(of: FunctionFacts<'_>, sites: &mut [Site]) {
             Timing::Before => Some(site.statement),
             Timing::After => of.body().after(site.statement),
         };
-        site.carry = at.and_then(|at| live.get(&at).copied());
+        site.carry = at.and_then(|at| *live.get(at.index())?);
     }
 }

@@ -1,13 +1,12 @@
 //! The interface for writing a probe: its site, the accesses there, and methods that insert statements.
 
-use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
 
 use ptx_edit::{EditError, Editor, NewStmt};
 use ptx_ir::facts::MemoryAccess;
-use ptx_ir::{Body, GuardSense, LabelId, Module, Operand, RegId, Signatures, StmtId};
+use ptx_ir::{Body, GuardSense, LabelId, Module, Operand, RegId, StmtId};
 use ptx_isa::{Control, EffectKind, Opcode, ScalarType};
 
-use super::carry_flag;
 use super::error::Error;
 use super::host::FunctionInstrumenter;
 use super::mnemonics;
@@ -35,9 +34,10 @@ pub struct Probe<'h, 'm> {
     /// The first and the last statement of the probe itself, around which the carry flag is preserved.
     extent: Option<(StmtId, StmtId)>,
     changes_carry: bool,
-    /// The number of registers of each type that are in use.
-    used: BTreeMap<ScalarType, u32>,
-    labels: BTreeMap<LabelId, NewStmt>,
+    /// For each type, the number of registers in use.
+    used: [usize; ScalarType::ALL.len()],
+    /// The labels that are not placed yet, in the order of their ids.
+    labels: Vec<(LabelId, NewStmt)>,
     /// The guard as it was before the instruction.
     guard: Option<(RegId, bool)>,
 }
@@ -54,8 +54,8 @@ impl<'h, 'm> Probe<'h, 'm> {
             last: site.statement,
             extent: None,
             changes_carry: false,
-            used: BTreeMap::new(),
-            labels: BTreeMap::new(),
+            used: [0; ScalarType::ALL.len()],
+            labels: Vec::new(),
             guard: None,
         }
     }
@@ -108,9 +108,11 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// An [edit](Error::Edit) was refused.
     pub fn register(&mut self, ty: ScalarType) -> Result<RegId, Error> {
-        let next = self.used.entry(ty).or_default();
-        let number = *next;
-        *next += 1;
+        let mut number = 0;
+        if let Some(used) = self.used.get_mut(ty as usize) {
+            number = *used;
+            *used += 1;
+        }
         Ok(self.host.register(ty, number)?)
     }
 
@@ -126,7 +128,7 @@ impl<'h, 'm> Probe<'h, 'm> {
         ty: ScalarType,
         make: impl FnOnce(&mut Self, Operand) -> Result<(), Error>,
     ) -> Result<Operand, Error> {
-        if let Some(&register) = self.host.kept.get(&key) {
+        if let Some(register) = self.host.kept(key) {
             return Ok(Operand::Reg(register));
         }
         let register = Operand::Reg(self.host.keep(ty, key)?);
@@ -277,7 +279,7 @@ impl<'h, 'm> Probe<'h, 'm> {
     /// An [edit](Error::Edit) was refused.
     pub fn label(&mut self) -> Result<Operand, Error> {
         let (id, draft) = self.host.label()?;
-        self.labels.insert(id, draft);
+        self.labels.push((id, draft));
         Ok(Operand::Label(id))
     }
 
@@ -287,25 +289,18 @@ impl<'h, 'm> Probe<'h, 'm> {
     ///
     /// [`Error::Missing`] if it is not an unplaced label of this probe.
     pub fn place_label(&mut self, label: Operand) -> Result<(), Error> {
-        let draft = match label {
-            Operand::Label(id) => self.labels.remove(&id),
+        let at = match label {
+            Operand::Label(id) => self.labels.binary_search_by_key(&id, |(id, _)| *id).ok(),
             _ => None,
         };
-        self.place(draft.ok_or(Error::Missing("label of this probe"))?)
+        let at = at.ok_or(Error::Missing("label of this probe"))?;
+        let (_, draft) = self.labels.remove(at);
+        self.place(draft)
     }
 
     fn place_inst(&mut self, mnemonic: &str, draft: NewStmt) -> Result<(), Error> {
         if self.site.carry.is_some() && self.here != InsertionPoint::Entry && !self.changes_carry {
-            self.changes_carry = match self.host.changes_carry.get(mnemonic) {
-                Some(&known) => known,
-                None => {
-                    let mut mnemonics = Signatures::new(None, 1);
-                    let sig = mnemonics.intern(mnemonic.as_bytes());
-                    let changes = carry_flag::may_change(mnemonics.get(sig));
-                    self.host.changes_carry.insert(mnemonic.into(), changes);
-                    changes
-                }
-            };
+            self.changes_carry = self.host.may_change_carry(mnemonic);
         }
         self.place(draft)
     }
@@ -332,7 +327,7 @@ impl<'h, 'm> Probe<'h, 'm> {
 
     /// Ends the probe: preserves the carry flag around it if necessary.
     pub(super) fn finish(mut self) -> Result<(), Error> {
-        if let Some((label, _)) = self.labels.first_key_value() {
+        if let Some((label, _)) = self.labels.first() {
             let label = self.host.editor.body().labels().get(*label).map(|l| l.name);
             let name = label.map(|n| self.host.editor.module().name(n).into());
             return Err(EditError::Hidden(name.unwrap_or_default()).into());

@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 use ptx_ir::trivia_map::TriviaMap;
 use ptx_ir::{Code, Diagnostic, Limits, Module, OffsetMap, TextPatches};
 
+use super::diagnostic::{LinkDiagnostic, about};
 use super::order::Piece;
-use super::{LinkDiagnostic, about};
 use crate::item_text::ItemText;
 
 /// Writes the items of modules in their order, each with the changes of its module; returns the text, and an offset map for

@@ -9,16 +9,16 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, ScalarType};
 
-use super::shared_symbols::{Global, Role, SymbolKind, place, shared, winner};
+use super::diagnostic::{LinkDiagnostic, about};
+use super::shared_symbols::{Global, Role, SharedName, SharedNames, SymbolKind, place};
 use super::variable::{Variable, alignment, sizes};
-use super::{LinkDiagnostic, about};
 
 /// Checks the declarations of shared names.
 pub(super) fn check(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
-    for ((name, _), all) in shared(modules) {
-        let input = winner(modules, &all);
+    for SharedName { name, all, winner } in SharedNames::of(modules).0 {
+        let name = name.0;
         // Without a definition, declarations are compared with the first one.
-        let chosen = all.iter().find(|(i, _)| input.is_none_or(|w| w == *i));
+        let chosen = all.iter().find(|(i, _)| winner.is_none_or(|w| w == *i));
         let Some(&(first, model)) = chosen else {
             continue;
         };

@@ -1,78 +1,77 @@
 //! Decides for each item of the modules whether it is kept, removed or replaced by a declaration.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
+use ptx_ir::raw::Interner;
 use ptx_ir::{
     Code, DeclId, Diagnostic, FuncId, Item, ItemId, Linkage, Module, Span, Statement, TextPatches,
 };
 use ptx_isa::Directive;
 
 use super::assemble::copy;
+use super::diagnostic::{LinkDiagnostic, about};
 use super::header::Header;
 use super::order::{self, Declares};
-use super::shared_symbols::{self, Global, Name, Role, SymbolKind};
-use super::variable::Variable;
-use super::{LinkDiagnostic, LinkOptions, Linked, about, files};
+use super::shared_symbols::{self, Name, SharedNames, SymbolKind};
+use super::variable::{Variable, alignment};
+use super::{Linked, files};
 use crate::declarators::Declaration;
-use crate::extract::directive;
 use crate::headers::{HeadLinkage, head, linkage};
 use crate::item_text::{self, ItemText};
 
-/// Whether a directive belongs to the header.
-pub(super) fn is_header(directive: Directive) -> bool {
-    matches!(
-        directive,
-        Directive::Version | Directive::Target | Directive::AddressSize
-    )
-}
-
-/// A name that several modules share.
+/// How a shared name is declared in the result.
+#[derive(Clone, Default)]
 struct Shared {
-    /// The module whose definition is kept.
-    winner: Option<usize>,
-    /// A declaration of that definition.
+    /// A declaration of the definition that is kept.
     forward: Vec<u8>,
     /// The largest alignment of all declarations.
     align: i64,
+    /// Whether it is declared so far, and whether it is declared before its definition.
+    declared: bool,
+    forwarded: bool,
+}
+
+/// A pragma of some modules.
+struct Pragma<'m> {
+    text: &'m [u8],
+    /// The first of the modules, and where it has the pragma.
+    input: usize,
+    span: Span,
+    modules: Vec<usize>,
 }
 
 /// Links compatible modules.
 pub(super) fn emit(
     modules: &[&Module],
     header: &Header,
-    options: &LinkOptions<'_>,
+    hidden: &[&str],
 ) -> Result<Linked, LinkDiagnostic> {
     let items: Vec<Vec<ItemText>> = modules.iter().map(|m| item_text::items(m)).collect();
+    let names = SharedNames::of(modules);
+    let declares = order::declares(modules, &items, &names);
+    let order = order::merge(modules, &items, &names, &declares);
+    let mut hidden = hidden.to_vec();
+    hidden.sort_unstable();
     let mut work = LinkEmitter {
         modules,
-        shared: BTreeMap::new(),
-        hidden: options.hide.iter().copied().collect(),
+        shared: alloc::vec![Shared::default(); names.0.len()],
+        names,
+        hidden,
         patches: modules.iter().map(|_| TextPatches::new()).collect(),
-        declared: BTreeSet::new(),
-        forwarded: BTreeSet::new(),
-        pragmas: BTreeMap::new(),
+        pragma_texts: Interner::default(),
+        pragmas: Vec::new(),
     };
-    let all = shared_symbols::shared(modules);
-    let winners: BTreeMap<Name<'_>, Option<usize>> = all
-        .iter()
-        .map(|(name, of)| (*name, shared_symbols::winner(modules, of)))
-        .collect();
-    let declares = order::declares(modules, &items, &winners);
-    work.resolve(&all, &winners, &items, &declares);
-    let order = order::merge(modules, &items, &declares);
-    let dropped: BTreeSet<(usize, usize)> = files::unite(modules, &items, &mut work.patches)
-        .into_iter()
-        .map(|p| (p.input, p.index))
-        .collect();
+    work.declare_shared(&items, &declares);
+    let dropped = files::unite(modules, &items, &mut work.patches);
     let with_debug = modules.iter().any(|m| !m.sections().is_empty());
     if let (Some(module), Some(patches)) = (modules.first(), work.patches.first_mut()) {
-        header.write(module, header.debug && with_debug, patches);
+        header.write(module, patches);
+        header.write_debug(module, with_debug, patches);
     }
     for piece in &order {
         let item = items.get(piece.input).and_then(|c| c.get(piece.index));
         if let Some(item) = item {
-            if dropped.contains(&(piece.input, piece.index)) {
+            if dropped.binary_search(&(piece.input, piece.index)).is_ok() {
                 work.keep_comments(piece.input, item);
             } else {
                 work.item(piece.input, item);
@@ -84,84 +83,87 @@ pub(super) fn emit(
     Ok(Linked { text, maps, notes })
 }
 
-/// The first declaration of each function at module level, which has the linkage.
-fn first_functions<'m>(
-    modules: &[&'m Module],
-    items: &[Vec<ItemText>],
-    declares: &Declares<'m>,
-) -> BTreeMap<(usize, &'m str), ItemId> {
-    let mut found = BTreeMap::new();
-    for (input, ((module, items), declares)) in modules.iter().zip(items).zip(declares).enumerate()
-    {
-        for item in declares.keys().filter_map(|i| items.get(*i)) {
-            if let Item::Function(id) = item.item
-                && let Some(f) = module.functions().get(id)
-            {
-                let name = module.name(f.name);
-                found.entry((input, name)).or_insert(item.id);
+struct LinkEmitter<'m> {
+    modules: &'m [&'m Module],
+    names: SharedNames<'m>,
+    /// By the indices of the names.
+    shared: Vec<Shared>,
+    /// Sorted.
+    hidden: Vec<&'m str>,
+    patches: Vec<TextPatches>,
+    pragma_texts: Interner,
+    /// By the numbers of their texts.
+    pragmas: Vec<Pragma<'m>>,
+}
+
+impl<'m> LinkEmitter<'m> {
+    /// Prepares the declarations of the shared names.
+    fn declare_shared(&mut self, items: &[Vec<ItemText>], declares: &[Declares]) {
+        let first = self.first_functions(items, declares);
+        let mut variables: Vec<(usize, ItemId, usize, usize)> = Vec::new();
+        for (index, (name, shared)) in self.names.0.iter().zip(&mut self.shared).enumerate() {
+            let alignments = name.all.iter().filter_map(|(input, g)| {
+                Some(Variable::of(self.modules.get(*input)?, g)?.alignment())
+            });
+            shared.align = alignments.max().unwrap_or(0);
+            let mut all = name.all.iter();
+            let Some(&(input, global)) = all.find(|(i, _)| Some(*i) == name.winner) else {
+                continue;
+            };
+            match global.what {
+                SymbolKind::Variable(_, i) => variables.push((input, global.item, i, index)),
+                SymbolKind::Function(_) => {
+                    let item = first.get(index).copied().flatten().unwrap_or(global.item);
+                    let linkage = match self.hidden.binary_search(&name.name.0) {
+                        Ok(_) => HeadLinkage::Omit,
+                        Err(_) => HeadLinkage::Keep,
+                    };
+                    if let Some(module) = self.modules.get(input) {
+                        shared.forward = head(module, item, linkage);
+                    }
+                }
+            }
+        }
+        // A declaration with many names is parsed once.
+        variables.sort_unstable();
+        for same in variables.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let Some((module, &(_, item, ..))) = same
+                .first()
+                .and_then(|v| Some((*self.modules.get(v.0)?, v)))
+            else {
+                continue;
+            };
+            let declaration = Declaration::read(module, module.span(item));
+            for &(_, _, i, index) in same {
+                if let Some(shared) = self.shared.get_mut(index) {
+                    shared.forward = declaration.external(module, i).unwrap_or_default();
+                }
             }
         }
     }
-    found
-}
 
-struct LinkEmitter<'m, 'o> {
-    modules: &'m [&'m Module],
-    shared: BTreeMap<Name<'m>, Shared>,
-    hidden: BTreeSet<&'o str>,
-    patches: Vec<TextPatches>,
-    /// The shared names that are declared so far.
-    declared: BTreeSet<Name<'m>>,
-    /// The names that are declared before their definition.
-    forwarded: BTreeSet<Name<'m>>,
-    /// The pragmas of the modules, with their position and the number of modules that have them.
-    pragmas: BTreeMap<&'m [u8], (usize, Span, BTreeSet<usize>)>,
-}
-
-impl<'m> LinkEmitter<'m, '_> {
-    fn resolve(
-        &mut self,
-        all: &BTreeMap<Name<'m>, Vec<(usize, Global)>>,
-        winners: &BTreeMap<Name<'m>, Option<usize>>,
+    /// The first declaration of each function in the module whose definition is kept, which has the linkage.
+    fn first_functions(
+        &self,
         items: &[Vec<ItemText>],
-        declares: &Declares<'m>,
-    ) {
-        let first = first_functions(self.modules, items, declares);
-        // A declaration with many names is parsed once.
-        let mut read: BTreeMap<(usize, ItemId), Declaration> = BTreeMap::new();
-        for (name, of) in all {
-            let winner = winners.get(name).copied().flatten();
-            let variables = of.iter().filter_map(|(input, g)| {
-                let module = self.modules.get(*input)?;
-                Some(Variable::of(module, g)?.alignment())
-            });
-            let align = variables.max().unwrap_or(0);
-            let forward = of.iter().find(|(i, _)| Some(*i) == winner);
-            let forward = forward.and_then(|&(input, global)| {
-                let module = *self.modules.get(input)?;
-                match global.what {
-                    SymbolKind::Variable(_, i) => read
-                        .entry((input, global.item))
-                        .or_insert_with(|| Declaration::read(module, module.span(global.item)))
-                        .external(module, i),
-                    SymbolKind::Function(_) => {
-                        let first = first.get(&(input, name.0));
-                        let item = first.copied().unwrap_or(global.item);
-                        let linkage = match self.hidden.contains(name.0) {
-                            true => HeadLinkage::Omit,
-                            false => HeadLinkage::Keep,
-                        };
-                        Some(head(module, item, linkage))
-                    }
+        declares: &[Declares],
+    ) -> Vec<Option<ItemId>> {
+        let mut found = alloc::vec![None; self.names.0.len()];
+        let modules = self.modules.iter().zip(items).zip(declares);
+        for (input, ((module, items), declares)) in modules.enumerate() {
+            for (item, _) in items.iter().zip(declares).filter(|(_, d)| !d.is_empty()) {
+                if let Item::Function(id) = item.item
+                    && let Some(f) = module.functions().get(id)
+                    && let Some(index) = self.names.find((module.name(f.name), false))
+                    && let Some(name) = self.names.0.get(index)
+                    && name.winner == Some(input)
+                    && let Some(first) = found.get_mut(index)
+                {
+                    first.get_or_insert(item.id);
                 }
-            });
-            let shared = Shared {
-                winner,
-                forward: forward.unwrap_or_default(),
-                align,
-            };
-            self.shared.insert(*name, shared);
+            }
         }
+        found
     }
 
     fn patches(&mut self, input: usize) -> Option<&mut TextPatches> {
@@ -176,21 +178,27 @@ impl<'m> LinkEmitter<'m, '_> {
         match item.item {
             Item::Function(id) => self.function(input, module, item, id),
             Item::Decl(id) => self.declaration(input, module, item, id),
-            other => match directive(module, other) {
-                Some(d) if is_header(d) && input > 0 => self.keep_comments(input, item),
-                Some(Directive::Pragma) => {
-                    let text = item.extent.statement.of(module.source());
-                    let entry = self.pragmas.entry(text);
-                    let (.., inputs) =
-                        entry.or_insert_with(|| (input, item.extent.statement, BTreeSet::new()));
-                    let again = !inputs.is_empty();
-                    inputs.insert(input);
-                    if again {
-                        self.keep_comments(input, item);
+            other if module.is_header(other) && input > 0 => self.keep_comments(input, item),
+            other if module.directive(other) == Some(Directive::Pragma) => {
+                let span = item.extent.statement;
+                let text = span.of(module.source());
+                let (index, is_new) = self.pragma_texts.intern(text);
+                if is_new {
+                    let modules = alloc::vec![input];
+                    self.pragmas.push(Pragma {
+                        text,
+                        input,
+                        span,
+                        modules,
+                    });
+                } else if let Some(pragma) = self.pragmas.get_mut(index as usize) {
+                    if !pragma.modules.contains(&input) {
+                        pragma.modules.push(input);
                     }
+                    self.keep_comments(input, item);
                 }
-                _ => {}
-            },
+            }
+            _ => {}
         }
     }
 
@@ -221,37 +229,39 @@ impl<'m> LinkEmitter<'m, '_> {
     }
 
     /// Whether a declaration is kept: of a name that its own module defines, and the first one of an undefined name.
-    fn stays(&mut self, input: usize, name: Name<'m>) -> bool {
-        let Some(shared) = self.shared.get(&name) else {
+    fn stays(&mut self, input: usize, name: Option<usize>) -> bool {
+        let Some(index) = name else { return true };
+        let (Some(name), Some(shared)) = (self.names.0.get(index), self.shared.get_mut(index))
+        else {
             return true;
         };
-        let first = !self.declared.contains(&name);
-        let stays = match shared.winner {
+        let stays = match name.winner {
             Some(winner) => winner == input,
-            None => first,
+            None => !shared.declared,
         };
-        if stays {
-            self.declared.insert(name);
-        }
+        shared.declared |= stays;
         stays
     }
 
     /// A declaration for a definition further down, if there is none yet.
-    fn forward(&mut self, name: Name<'m>) -> Option<Vec<u8>> {
-        if !self.declared.insert(name) {
-            return None;
-        }
-        self.forwarded.insert(name);
-        self.shared.get(&name).map(|s| s.forward.clone())
+    fn forward(&mut self, name: Option<usize>) -> Option<Vec<u8>> {
+        let shared = self.shared.get_mut(name?).filter(|s| !s.declared)?;
+        (shared.declared, shared.forwarded) = (true, true);
+        Some(shared.forward.clone())
+    }
+
+    fn is_hidden(&self, name: &str) -> bool {
+        self.hidden.binary_search(&name).is_ok()
     }
 
     fn function(&mut self, input: usize, module: &'m Module, item: &ItemText, id: FuncId) {
         let Some(function) = module.functions().get(id) else {
             return;
         };
-        let name = (module.name(function.name), false);
-        if !self.stays(input, name) {
-            let forward = self.forward(name);
+        let name = module.name(function.name);
+        let shared = self.names.find((name, false));
+        if !self.stays(input, shared) {
+            let forward = self.forward(shared);
             match (forward, self.patches.get_mut(input)) {
                 (Some(text), Some(patches)) => patches.replace(item.extent.statement, text),
                 (None, Some(patches)) if function.body.is_some() => {
@@ -261,7 +271,7 @@ impl<'m> LinkEmitter<'m, '_> {
             }
             return;
         }
-        if self.hidden.contains(name.0) && function.linkage == Some(Linkage::Visible) {
+        if self.is_hidden(name) && function.linkage == Some(Linkage::Visible) {
             self.hide(input, module, item);
         }
         let Some(body) = module.body(id) else { return };
@@ -270,10 +280,10 @@ impl<'m> LinkEmitter<'m, '_> {
                 continue;
             };
             let inner = module.functions().get(inner);
-            let inner = inner.map(|f| (module.name(f.name), false));
-            let Some(inner) = inner.filter(|n| !self.stays(input, *n)) else {
+            let inner = inner.and_then(|f| self.names.find((module.name(f.name), false)));
+            if self.stays(input, inner) {
                 continue;
-            };
+            }
             let text = self.forward(inner).unwrap_or_default();
             if let Some(patches) = self.patches(input) {
                 patches.replace(body.source_span(stmt), text);
@@ -287,8 +297,9 @@ impl<'m> LinkEmitter<'m, '_> {
             .iter()
             .map(|d| shared_symbols::declared(module, d))
             .collect();
-        let stays: Vec<bool> = names.iter().map(|n| self.stays(input, *n)).collect();
-        let gone = names.iter().zip(&stays).filter(|(_, stays)| !**stays);
+        let shared: Vec<Option<usize>> = names.iter().map(|n| self.names.find(*n)).collect();
+        let stays: Vec<bool> = shared.iter().map(|n| self.stays(input, *n)).collect();
+        let gone = shared.iter().zip(&stays).filter(|(_, stays)| !**stays);
         let mut forwards: Vec<u8> = Vec::new();
         for (name, _) in gone {
             if let Some(text) = self.forward(*name) {
@@ -297,7 +308,9 @@ impl<'m> LinkEmitter<'m, '_> {
             }
         }
         if stays.contains(&true) {
-            self.visible_declaration(input, module, item, id, &names, &stays);
+            let kept = shared.iter().zip(&stays).filter(|(_, stays)| **stays);
+            let kept: Vec<Option<usize>> = kept.map(|(shared, _)| *shared).collect();
+            self.update(input, item, (module, id), &names, &kept);
         }
         if !stays.contains(&false) {
             return;
@@ -317,35 +330,29 @@ impl<'m> LinkEmitter<'m, '_> {
     }
 
     /// Updates a declaration that is kept: its linkage and its alignment.
-    fn visible_declaration(
+    fn update(
         &mut self,
         input: usize,
-        module: &'m Module,
         item: &ItemText,
-        id: DeclId,
+        (module, id): (&'m Module, DeclId),
         names: &[Name<'m>],
-        stays: &[bool],
+        kept: &[Option<usize>],
     ) {
         let Some(decl) = module.declarations().decls.get(id) else {
             return;
         };
-        let hidden = |n: &Name<'_>| self.hidden.contains(n.0) && !self.forwarded.contains(n);
-        if decl.linkage == Some(Linkage::Visible) && names.iter().all(hidden) {
+        let is_hidden = |name: &Name<'_>| {
+            let shared = self.names.find(*name).and_then(|i| self.shared.get(i));
+            self.is_hidden(name.0) && !shared.is_some_and(|s| s.forwarded)
+        };
+        if decl.linkage == Some(Linkage::Visible) && names.iter().all(is_hidden) {
             self.hide(input, module, item);
         }
-        let kept = names.iter().enumerate().zip(stays).filter(|(_, s)| **s);
-        let wanted = kept.filter_map(|((i, name), _)| {
-            let of = Global {
-                symbol: ptx_ir::SymbolId::new(0),
-                role: Role::Private,
-                item: item.id,
-                what: SymbolKind::Variable(id, i),
-            };
-            let own = Variable::of(module, &of)?.alignment();
-            let wanted = self.shared.get(name)?.align;
-            (wanted > own).then_some(wanted)
-        });
-        if let Some(wanted) = wanted.max()
+        let own = alignment(module, decl.align, decl.ty, decl.vector);
+        let wanted = kept
+            .iter()
+            .filter_map(|name| Some(self.shared.get((*name)?)?.align));
+        if let Some(wanted) = wanted.max().filter(|wanted| *wanted > own)
             && let Some(patches) = self.patches.get_mut(input)
         {
             let declaration = Declaration::read(module, item.extent.statement);
@@ -363,15 +370,14 @@ impl<'m> LinkEmitter<'m, '_> {
     }
 
     /// Warns about pragmas that not all modules have.
-    fn notes(&self) -> Vec<LinkDiagnostic> {
-        let of = self.pragmas.values();
-        let of = of.filter(|(.., inputs)| inputs.len() < self.modules.len());
-        of.map(|(input, span, _)| {
+    fn notes(&mut self) -> Vec<LinkDiagnostic> {
+        self.pragmas.sort_unstable_by_key(|p| p.text);
+        let of = self.pragmas.iter();
+        let of = of.filter(|p| p.modules.len() < self.modules.len());
+        of.map(|pragma| {
             let message = "this pragma also applies to the other modules after linking";
-            about(
-                *input,
-                Diagnostic::warning(Code::SpreadingPragma, *span, message),
-            )
+            let warning = Diagnostic::warning(Code::SpreadingPragma, pragma.span, message);
+            about(pragma.input, warning)
         })
         .collect()
     }

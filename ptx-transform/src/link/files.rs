@@ -1,35 +1,52 @@
 //! Makes the numbers of `.file` directives and the labels of debug sections unique.
 
-use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
+use ptx_ir::raw::Interner;
 use ptx_ir::{Item, Module, Operand, Span, Statement, TextPatches};
 use ptx_isa::Directive;
 
-use super::order::Piece;
+use super::fresh_names::FreshNames;
 use crate::debug;
 use crate::item_text::ItemText;
 
-/// What happens to the debug information of one module.
-#[derive(Default)]
-struct Changes {
-    files: BTreeMap<i64, i64>,
-    labels: BTreeMap<String, String>,
+/// What happens to the debug information of one module: old and new numbers and labels, sorted.
+#[derive(Clone, Default)]
+struct Changes<'m> {
+    files: Vec<(i64, i64)>,
+    labels: Vec<(&'m str, String)>,
+}
+
+impl Changes<'_> {
+    fn file(&self, text: &[u8]) -> Option<i64> {
+        let old: i64 = core::str::from_utf8(text).ok()?.parse().ok()?;
+        let at = self
+            .files
+            .binary_search_by_key(&old, |(old, _)| *old)
+            .ok()?;
+        Some(self.files.get(at)?.1)
+    }
+
+    fn label(&self, text: &[u8]) -> Option<&str> {
+        let at = self
+            .labels
+            .binary_search_by(|(old, _)| old.as_bytes().cmp(text))
+            .ok()?;
+        Some(&self.labels.get(at)?.1)
+    }
 }
 
 /// Renumbers conflicting files and renames conflicting labels of sections; returns the `.file` directives that an earlier
-/// module already has.
+/// module already has: module and item, sorted.
 pub(super) fn unite(
     modules: &[&Module],
     items: &[Vec<ItemText>],
     patches: &mut [TextPatches],
-) -> Vec<Piece> {
-    let mut dropped = Vec::new();
-    let mut changes: Vec<Changes> = modules.iter().map(|_| Changes::default()).collect();
-    renumber(modules, items, patches, &mut changes, &mut dropped);
+) -> Vec<(usize, usize)> {
+    let mut changes = alloc::vec![Changes::default(); modules.len()];
+    let dropped = renumber(modules, items, patches, &mut changes);
     rename(modules, &mut changes);
     for (((module, items), change), patches) in modules.iter().zip(items).zip(&changes).zip(patches)
     {
@@ -40,101 +57,135 @@ pub(super) fn unite(
     dropped
 }
 
-/// The `.file` directives of a module: index, number, and the rest.
-fn files<'m>(
-    module: &'m Module,
-    items: &'m [ItemText],
-) -> impl Iterator<Item = (usize, i64, Vec<(i64, &'m [u8])>)> {
-    items.iter().enumerate().filter_map(|(i, item)| {
-        let Item::Directive(id) = item.item else {
-            return None;
-        };
-        let d = module.directives().get(id)?;
-        let number = (d.directive == Directive::File).then(|| debug::file(module, d))??;
-        let rest = module.pool().slice(d.args).iter().skip(1);
-        let said = rest.map(|o| match o {
-            Operand::Str(name) => (0, module.name_bytes(*name)),
-            other => (module.pool().integer(*other).unwrap_or(0), &[][..]),
-        });
-        Some((i, number, said.collect()))
-    })
+/// A `.file` directive.
+struct File {
+    /// The index of its item.
+    item: usize,
+    number: i64,
+    /// Its other arguments.
+    key: Vec<u8>,
 }
 
+/// The `.file` directives of a module.
+fn files(module: &Module, items: &[ItemText]) -> Vec<File> {
+    let mut found = Vec::new();
+    for (item, text) in items.iter().enumerate() {
+        let Item::Directive(id) = text.item else {
+            continue;
+        };
+        let directive = module.directives().get(id);
+        let directive = directive.filter(|d| d.directive == Directive::File);
+        let Some((d, number)) = directive.and_then(|d| Some((d, debug::file(module, d)?))) else {
+            continue;
+        };
+        let mut key = Vec::new();
+        for argument in module.pool().slice(d.args).iter().skip(1) {
+            match argument {
+                // With its quotes.
+                Operand::Str(name) => key.extend(module.name_bytes(*name)),
+                other => {
+                    let value = module.pool().integer(*other).unwrap_or(0);
+                    key.push(b'#');
+                    key.extend(value.to_le_bytes());
+                }
+            }
+        }
+        found.push(File { item, number, key });
+    }
+    found
+}
+
+/// Gives files of several modules different numbers; returns those that an earlier module has.
 fn renumber(
     modules: &[&Module],
     items: &[Vec<ItemText>],
     patches: &mut [TextPatches],
-    changes: &mut [Changes],
-    dropped: &mut Vec<Piece>,
-) {
-    let every = || modules.iter().zip(items).enumerate();
-    let numbers = every().flat_map(|(_, (m, c))| files(m, c).map(|(_, n, _)| n));
-    let mut next = numbers.max().unwrap_or(0);
+    changes: &mut [Changes<'_>],
+) -> Vec<(usize, usize)> {
+    let all: Vec<Vec<File>> = modules
+        .iter()
+        .zip(items)
+        .map(|(m, items)| files(m, items))
+        .collect();
+    let mut next = all.iter().flatten().map(|f| f.number).max().unwrap_or(0);
     // The data of sections refer to files by number, so these numbers stay.
-    let (first, then): (Vec<_>, Vec<_>) = every().partition(|(_, (m, _))| !m.sections().is_empty());
-    let mut known: BTreeMap<Vec<(i64, &[u8])>, i64> = BTreeMap::new();
-    let mut taken: BTreeSet<i64> = BTreeSet::new();
-    for (input, (module, items)) in first.into_iter().chain(then) {
+    let mut order: Vec<usize> = (0..modules.len()).collect();
+    order.sort_by_key(|input| modules.get(*input).is_some_and(|m| m.sections().is_empty()));
+    // The files of earlier modules, with their numbers; and the numbers, as bytes.
+    let (mut known, mut numbers) = (Interner::default(), Vec::new());
+    let mut taken = Interner::default();
+    let mut dropped = Vec::new();
+    for input in order {
+        let (Some(module), Some(items), Some(files)) =
+            (modules.get(input), items.get(input), all.get(input))
+        else {
+            continue;
+        };
         let (Some(change), Some(patches)) = (changes.get_mut(input), patches.get_mut(input)) else {
             continue;
         };
-        let mut own: BTreeMap<Vec<(i64, &[u8])>, i64> = BTreeMap::new();
-        for (index, number, said) in files(module, items) {
-            if let Some(&other) = known.get(&said) {
-                dropped.push(Piece { input, index });
-                if other != number {
-                    change.files.insert(number, other);
+        let mut own: Vec<(&[u8], i64)> = Vec::new();
+        for file in files {
+            let number = file.number;
+            if let Some(at) = known.find(&file.key) {
+                dropped.push((input, file.item));
+                if let Some(other) = numbers.get(at as usize).copied().filter(|n| *n != number) {
+                    change.files.push((number, other));
                 }
                 continue;
             }
             let mut new = number;
-            if !taken.insert(number) {
+            if !taken.intern(&number.to_le_bytes()).1 {
                 next += 1;
                 new = next;
-                taken.insert(new);
-                change.files.insert(number, new);
-                if let Some(item) = items.get(index) {
-                    let text = item.extent.statement.of(module.source());
-                    let mut tokens = Lexer::fragment(text);
-                    let digits = tokens.find(|t| t.kind == TokenKind::Integer);
-                    if let Some(t) = digits {
-                        patches
-                            .replace(t.span.shifted(item.extent.statement.start), new.to_string());
+                taken.intern(&new.to_le_bytes());
+                change.files.push((number, new));
+                if let Some(item) = items.get(file.item) {
+                    let span = item.extent.statement;
+                    let mut tokens = Lexer::fragment(span.of(module.source()));
+                    if let Some(t) = tokens.find(|t| t.kind == TokenKind::Integer) {
+                        patches.replace(t.span.shifted(span.start), new.to_string());
                     }
                 }
             }
-            own.insert(said, new);
+            own.push((&file.key, new));
         }
-        known.extend(own);
+        // Of several changes of one number, and of several numbers of one file, the last one counts.
+        change.files.reverse();
+        change.files.sort_by_key(|(old, _)| *old);
+        change.files.dedup_by_key(|(old, _)| *old);
+        for (key, number) in own {
+            let (at, is_new) = known.intern(key);
+            match numbers.get_mut(at as usize) {
+                Some(known) if !is_new => *known = number,
+                _ => numbers.push(number),
+            }
+        }
     }
+    dropped.sort_unstable();
+    dropped
 }
 
 /// Labels of sections that an earlier module has as well.
-fn rename(modules: &[&Module], changes: &mut [Changes]) {
-    let mut seen: BTreeSet<&str> = BTreeSet::new();
+fn rename<'m>(modules: &[&'m Module], changes: &mut [Changes<'m>]) {
+    let mut fresh = FreshNames::new(modules);
+    let mut seen = Interner::default();
     for (input, (module, change)) in modules.iter().zip(changes).enumerate() {
         let labels = module.sections().values().flat_map(debug::labels);
-        let own: BTreeSet<&str> = labels.map(|n| module.name(n)).collect();
-        for &name in own.iter().filter(|n| seen.contains(*n)) {
-            let mut number = input + 1;
-            let free = |new: &str| {
-                !modules
-                    .iter()
-                    .any(|m| m.find_name(new.as_bytes()).is_some())
-            };
-            let mut new = format!("{name}${number}");
-            while !free(&new) {
-                number += modules.len();
-                new = format!("{name}${number}");
-            }
-            change.labels.insert(name.to_string(), new);
+        let mut own: Vec<&str> = labels.map(|n| module.name(n)).collect();
+        own.sort_unstable();
+        own.dedup();
+        for &name in own.iter().filter(|n| seen.find(n.as_bytes()).is_some()) {
+            change.labels.push((name, fresh.name(name, input)));
         }
-        seen.extend(own);
+        for name in own {
+            seen.intern(name.as_bytes());
+        }
     }
 }
 
 /// Writes the new numbers and labels into `.loc` and into sections.
-fn places(module: &Module, items: &[ItemText], change: &Changes, patches: &mut TextPatches) {
+fn places(module: &Module, items: &[ItemText], change: &Changes<'_>, patches: &mut TextPatches) {
     let source = module.source();
     let tokens = |span: Span| {
         let all = Lexer::fragment(span.of(source)).filter(|t| !t.kind.is_trivia());
@@ -147,8 +198,7 @@ fn places(module: &Module, items: &[ItemText], change: &Changes, patches: &mut T
         match item.item {
             Item::Section(_) if !change.labels.is_empty() => {
                 for token in tokens(item.extent.statement).filter(|t| t.kind == TokenKind::Ident) {
-                    let word = core::str::from_utf8(token.span.of(source));
-                    if let Some(new) = word.ok().and_then(|w| change.labels.get(w)) {
+                    if let Some(new) = change.label(token.span.of(source)) {
                         patches.replace(token.span, new);
                     }
                 }
@@ -176,7 +226,7 @@ fn places(module: &Module, items: &[ItemText], change: &Changes, patches: &mut T
 fn place(
     source: &[u8],
     tokens: impl Iterator<Item = Token>,
-    change: &Changes,
+    change: &Changes<'_>,
     patches: &mut TextPatches,
 ) {
     let mut expected: &[u8] = b"inlined_at";
@@ -184,15 +234,13 @@ fn place(
         let text = token.span.of(source);
         match token.kind {
             TokenKind::Integer if expected == b"inlined_at" => {
-                let number = core::str::from_utf8(text).ok().and_then(|t| t.parse().ok());
-                if let Some(new) = number.and_then(|n: i64| change.files.get(&n)) {
+                if let Some(new) = change.file(text) {
                     patches.replace(token.span, new.to_string());
                 }
                 expected = b"";
             }
             TokenKind::Ident if expected == b"function_name" => {
-                let word = core::str::from_utf8(text).ok();
-                if let Some(new) = word.and_then(|w| change.labels.get(w)) {
+                if let Some(new) = change.label(text) {
                     patches.replace(token.span, new);
                 }
                 expected = b"";

@@ -5,29 +5,25 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Code, Diagnostic, Item, Module, Operand, Severity, Span, TextPatches};
+use ptx_ir::{Code, Diagnostic, Module, Operand, Severity, Span, TextPatches};
 use ptx_isa::{Directive, PtxVersion, Target, TargetOption};
 use ptx_verify::Options;
 
-use super::{LinkDiagnostic, about};
+use super::diagnostic::{LinkDiagnostic, about};
 
 /// The header of the result.
 pub(super) struct Header {
     version: PtxVersion,
     target: Option<Target>,
     /// Whether one of the modules has the option `debug`.
-    pub(super) debug: bool,
+    debug: bool,
 }
 
 /// The spans of a directive.
 fn places(module: &Module, directive: Directive) -> impl Iterator<Item = Span> + '_ {
-    let all = module.items().filter(move |(_, item)| match item {
-        Item::Directive(id) => {
-            let d = module.directives().get(*id);
-            d.is_some_and(|d| d.directive == directive)
-        }
-        _ => false,
-    });
+    let all = module
+        .items()
+        .filter(move |(_, item)| module.directive(*item) == Some(directive));
     all.map(|(id, _)| module.span(id))
 }
 
@@ -162,8 +158,8 @@ impl Header {
         }
     }
 
-    /// Writes this header to the first module.
-    pub(super) fn write(&self, module: &Module, debug: bool, patches: &mut TextPatches) {
+    /// Writes version and target to the first module.
+    pub(super) fn write(&self, module: &Module, patches: &mut TextPatches) {
         let mut token = |directive, wanted: &dyn Fn(TokenKind, &[u8]) -> bool, new: &str| {
             let span = place(module, directive);
             let text = span.of(module.source());
@@ -180,9 +176,18 @@ impl Header {
                 |kind, text: &[u8]| kind == TokenKind::Ident && Target::from_name(text).is_some();
             token(Directive::Target, &name, target.text());
         }
+    }
+
+    /// Sets the option `debug` of the first module, if one of the modules has it and the result has debug information.
+    pub(super) fn write_debug(
+        &self,
+        module: &Module,
+        has_debug_info: bool,
+        patches: &mut TextPatches,
+    ) {
         let last = places(module, Directive::Target).last().unwrap_or_default();
         let option = crate::debug::target_option(module.source(), last);
-        match (debug, option) {
+        match (self.debug && has_debug_info, option) {
             (true, None) => patches.insert(last.end, ", debug"),
             (false, Some(at)) => patches.remove(at),
             _ => {}

@@ -2,25 +2,48 @@
 
 mod assemble;
 mod compat;
+mod diagnostic;
 mod emit;
 mod files;
+mod fresh_names;
 mod header;
 mod order;
 mod shared_symbols;
 mod uniquify;
 mod variable;
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
-use ptx_ir::{Diagnostic, Module, OffsetMap, Severity, Span};
+use ptx_ir::{Module, OffsetMap, Severity};
+
+pub use self::diagnostic::{Elsewhere, LinkDiagnostic};
 
 /// Options of [`link`].
-#[derive(Copy, Clone, Default, Debug)]
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct LinkOptions<'a> {
-    /// Names that are not used outside of the result: their `.visible` is removed, so that ptxas can inline such functions and
-    /// remove unused ones.
-    pub hide: &'a [&'a str],
+    hidden: &'a [&'a str],
+}
+
+impl<'a> LinkOptions<'a> {
+    /// The default options.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { hidden: &[] }
+    }
+
+    /// Sets names that are not used outside of the result: their `.visible` is removed, so that ptxas can inline such
+    /// functions and remove unused ones.
+    #[must_use]
+    pub const fn with_hidden(mut self, names: &'a [&'a str]) -> Self {
+        self.hidden = names;
+        self
+    }
+
+    /// The names that are not used outside of the result.
+    #[must_use]
+    pub const fn hidden(&self) -> &'a [&'a str] {
+        self.hidden
+    }
 }
 
 /// A linked module.
@@ -33,30 +56,6 @@ pub struct Linked {
     pub maps: Vec<OffsetMap>,
     /// Warnings.
     pub notes: Vec<LinkDiagnostic>,
-}
-
-/// A diagnostic about one of the modules.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct LinkDiagnostic {
-    /// The index of the module that the spans refer to.
-    pub input: usize,
-    /// The diagnostic.
-    pub diagnostic: Diagnostic,
-    /// Labels in other modules.
-    pub elsewhere: Vec<Elsewhere>,
-}
-
-/// A label in another module.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Elsewhere {
-    /// The index of the module.
-    pub input: usize,
-    /// The span in its source.
-    pub span: Span,
-    /// What is at this span.
-    pub message: String,
 }
 
 /// Links modules that were parsed without errors. Manual 11.6.
@@ -105,7 +104,7 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
         .zip(modules)
         .map(|(u, m)| u.module(m))
         .collect();
-    let mut linked = match emit::emit(&renamed, &header, options) {
+    let mut linked = match emit::emit(&renamed, &header, options.hidden) {
         Ok(linked) => linked,
         Err(diagnostic) => {
             found.push(diagnostic);
@@ -125,26 +124,4 @@ pub fn link(modules: &[&Module], options: &LinkOptions<'_>) -> Result<Linked, Ve
     found.append(&mut linked.notes);
     linked.notes = found;
     Ok(linked)
-}
-
-/// A diagnostic about one module.
-fn about(input: usize, diagnostic: Diagnostic) -> LinkDiagnostic {
-    LinkDiagnostic {
-        input,
-        diagnostic,
-        elsewhere: Vec::new(),
-    }
-}
-
-impl LinkDiagnostic {
-    /// Adds a label in another module.
-    fn with(mut self, input: usize, span: Span, message: impl Into<String>) -> Self {
-        let message = message.into();
-        self.elsewhere.push(Elsewhere {
-            input,
-            span,
-            message,
-        });
-        self
-    }
 }

@@ -1,15 +1,15 @@
 //! Finds the names that modules share, with their declarations. Manual 11.6.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::name::split_numeric_suffix;
-use ptx_ir::{DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, SymbolId};
+use ptx_ir::{
+    DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, Statement, SymbolId,
+};
 use ptx_isa::Directive;
 
 use super::variable::Variable;
-use crate::dependencies::symbol;
 
 /// What a name is in a module.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -43,8 +43,24 @@ pub(super) enum SymbolKind {
 /// A name, and whether it is a range such as `t<4>`, which differs from a plain `t`.
 pub(super) type Name<'m> = (&'m str, bool);
 
-/// The names of a module.
-pub(super) type Globals<'m> = BTreeMap<Name<'m>, Global>;
+/// The names of a module with their declarations, sorted by name.
+pub(super) struct Globals<'m>(pub(super) Vec<(Name<'m>, Global)>);
+
+impl Globals<'_> {
+    pub(super) fn get(&self, name: Name<'_>) -> Option<&Global> {
+        let at = self.0.binary_search_by(|(n, _)| n.cmp(&name)).ok()?;
+        Some(&self.0.get(at)?.1)
+    }
+}
+
+/// A declaration of a name.
+#[derive(Copy, Clone)]
+enum Declared {
+    Function(Global, FuncId),
+    Variable(Global),
+    /// An alias defines a function that is declared before.
+    Alias,
+}
 
 /// The name that a declarator declares.
 pub(super) fn declared<'m>(module: &'m Module, declarator: &Declarator) -> Name<'m> {
@@ -54,58 +70,58 @@ pub(super) fn declared<'m>(module: &'m Module, declarator: &Declarator) -> Name<
 
 /// The names of a module with their declarations.
 pub(super) fn of(module: &Module) -> Globals<'_> {
-    let mut all = Globals::new();
+    let mut all: Vec<(Name<'_>, Declared)> = Vec::new();
     for (item, kind) in module.items() {
         match kind {
-            Item::Function(id) => function(module, &mut all, item, id),
+            Item::Function(id) => {
+                // A function that is declared inside of a function is a name of the module afterwards.
+                let inner = module.body(id).into_iter().flat_map(|b| b.statements());
+                for (_, statement) in inner {
+                    if let Statement::Function(inner) = statement {
+                        all.extend(function(module, item, inner));
+                    }
+                }
+                all.extend(function(module, item, id));
+            }
             Item::Decl(id) => {
-                let Some(decl) = module.declarations().decls.get(id) else {
-                    continue;
-                };
-                let role = role(decl.linkage, decl.linkage != Some(Linkage::Extern));
+                let decl = module.declarations().decls.get(id);
+                let role = role(decl.and_then(|d| d.linkage));
                 for (i, d) in module.declarations().declarators(id).iter().enumerate() {
-                    let Some(symbol) = symbol(d) else { continue };
-                    let global = Global {
-                        symbol,
-                        role,
-                        item,
-                        what: SymbolKind::Variable(id, i),
-                    };
-                    let entry = all.entry(declared(module, d)).or_insert(global);
-                    if entry.role == Role::External {
-                        *entry = global;
+                    if let Some(symbol) = d.binding.symbol() {
+                        let what = SymbolKind::Variable(id, i);
+                        let global = Global {
+                            symbol,
+                            role,
+                            item,
+                            what,
+                        };
+                        all.push((declared(module, d), Declared::Variable(global)));
                     }
                 }
             }
             Item::Directive(id) => {
-                // An alias is a definition.
-                let Some(d) = module.directives().get(id) else {
-                    continue;
-                };
-                let first = module.pool().slice(d.args).first();
-                if let (Directive::Alias, Some(Operand::Symbol(alias))) = (d.directive, first)
-                    && let Some(name) = module.symbols().get(*alias).map(|s| module.name(s.name))
-                    && let Some(global) = all.get_mut(&(name, false))
-                    && let SymbolKind::Function(f) = global.what
-                {
-                    let linkage = module.functions().get(f).and_then(|f| f.linkage);
-                    global.role = role_of(linkage);
+                let directive = module.directives().get(id);
+                let args = directive.filter(|d| d.directive == Directive::Alias);
+                let args = args.map(|d| module.pool().slice(d.args));
+                let alias = args.and_then(|args| args.first()?.symbol());
+                if let Some(symbol) = alias.and_then(|alias| module.symbols().get(alias)) {
+                    all.push(((module.name(symbol.name), false), Declared::Alias));
                 }
             }
             _ => {}
         }
     }
-    all
+    // The declarations of one name stay in their order.
+    all.sort_by_key(|(name, _)| *name);
+    let same = all.chunk_by(|a, b| a.0 == b.0);
+    Globals(
+        same.filter_map(|all| Some((all.first()?.0, merged(module, all)?)))
+            .collect(),
+    )
 }
 
-fn role(linkage: Option<Linkage>, defined: bool) -> Role {
-    match linkage {
-        _ if !defined => Role::External,
-        other => role_of(other),
-    }
-}
-
-fn role_of(linkage: Option<Linkage>) -> Role {
+/// The role of a variable or of the definition of a function.
+fn role(linkage: Option<Linkage>) -> Role {
     match linkage {
         Some(Linkage::Extern) => Role::External,
         Some(other) => Role::Defined(other),
@@ -113,45 +129,60 @@ fn role_of(linkage: Option<Linkage>) -> Role {
     }
 }
 
-fn function<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: FuncId) {
-    // A function that is declared inside of a function is a name of the module afterwards.
-    let inner = module.body(id).into_iter().flat_map(|b| b.statements());
-    for (_, statement) in inner {
-        if let ptx_ir::Statement::Function(inner) = statement {
-            declare(module, all, item, inner);
-        }
-    }
-    declare(module, all, item, id);
-}
-
-fn declare<'m>(module: &'m Module, all: &mut Globals<'m>, item: ItemId, id: FuncId) {
-    let Some(f) = module.functions().get(id) else {
-        return;
-    };
-    let Some(symbol) = f.symbol else { return };
-    // A declaration without linkage is defined in the same module.
+fn function<'m>(module: &'m Module, item: ItemId, id: FuncId) -> Option<(Name<'m>, Declared)> {
+    let f = module.functions().get(id)?;
     let role = match f.linkage {
+        // A declaration without linkage is defined in the same module.
         None => Role::Private,
-        linkage => role(linkage, f.body.is_some()),
+        Some(_) if f.body.is_none() => Role::External,
+        linkage => role(linkage),
     };
+    let what = SymbolKind::Function(id);
     let global = Global {
-        symbol,
+        symbol: f.symbol?,
         role,
         item,
-        what: SymbolKind::Function(id),
+        what,
     };
-    let entry = all.entry((module.name(f.name), false)).or_insert(global);
-    if f.body.is_some() {
-        // Visibility need not be repeated.
-        let before = match entry.what {
-            SymbolKind::Function(first) => module.functions().get(first).and_then(|f| f.linkage),
-            SymbolKind::Variable(..) => None,
-        };
-        *entry = Global {
-            role: role_of(f.linkage.or(before)),
-            ..global
-        };
+    Some(((module.name(f.name), false), Declared::Function(global, id)))
+}
+
+/// What several declarations of a name declare.
+fn merged(module: &Module, all: &[(Name<'_>, Declared)]) -> Option<Global> {
+    let linkage_of = |global: &Global| match global.what {
+        SymbolKind::Function(f) => module.functions().get(f).and_then(|f| f.linkage),
+        SymbolKind::Variable(..) => None,
+    };
+    let mut known: Option<Global> = None;
+    for (_, declared) in all {
+        match *declared {
+            Declared::Function(global, id) => {
+                let entry = known.get_or_insert(global);
+                let f = module.functions().get(id).filter(|f| f.body.is_some());
+                if let Some(f) = f {
+                    // Visibility need not be repeated.
+                    let linkage = f.linkage.or(linkage_of(entry));
+                    *entry = Global {
+                        role: role(linkage),
+                        ..global
+                    };
+                }
+            }
+            Declared::Variable(global) => {
+                if known.is_none_or(|known| known.role == Role::External) {
+                    known = Some(global);
+                }
+            }
+            Declared::Alias => {
+                if let Some(global) = &mut known
+                    && let SymbolKind::Function(_) = global.what
+                {
+                    global.role = role(linkage_of(global));
+                }
+            }
+        }
     }
+    known
 }
 
 /// The span of a name in an item.
@@ -170,7 +201,7 @@ pub(super) fn place(module: &Module, item: ItemId, name: &str) -> Span {
 }
 
 /// The module whose definition is kept: the first strong one, else the first weak one, else the largest common one.
-pub(super) fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usize> {
+fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usize> {
     let of = |linkage: Linkage| {
         let mut found = all.iter();
         found.find(|(_, g)| g.role == Role::Defined(linkage))
@@ -190,16 +221,41 @@ pub(super) fn winner(modules: &[&Module], all: &[(usize, Global)]) -> Option<usi
     common.rev().max_by_key(size).map(|(input, _)| *input)
 }
 
-/// The names that several modules share, with their declarations.
-pub(super) fn shared<'m>(modules: &[&'m Module]) -> BTreeMap<Name<'m>, Vec<(usize, Global)>> {
-    let mut all: BTreeMap<Name<'_>, Vec<(usize, Global)>> = BTreeMap::new();
-    for (input, module) in modules.iter().enumerate() {
-        for (name, global) in of(module) {
-            if global.role != Role::Private {
-                all.entry(name).or_default().push((input, global));
-            }
+/// A name that several modules share.
+pub(super) struct SharedName<'m> {
+    pub(super) name: Name<'m>,
+    /// Its declarations, each with its module.
+    pub(super) all: Vec<(usize, Global)>,
+    /// The module whose definition is kept.
+    pub(super) winner: Option<usize>,
+}
+
+/// The names that several modules share, sorted by name.
+pub(super) struct SharedNames<'m>(pub(super) Vec<SharedName<'m>>);
+
+impl<'m> SharedNames<'m> {
+    pub(super) fn of(modules: &[&'m Module]) -> Self {
+        let mut all: Vec<(Name<'m>, (usize, Global))> = Vec::new();
+        for (input, module) in modules.iter().enumerate() {
+            let globals = of(module).0.into_iter();
+            let visible = globals.filter(|(_, global)| global.role != Role::Private);
+            all.extend(visible.map(|(name, global)| (name, (input, global))));
         }
+        all.sort_by_key(|(name, _)| *name);
+        let same = all.chunk_by(|a, b| a.0 == b.0).filter(|all| all.len() > 1);
+        let shared = same.filter_map(|same| {
+            let name = same.first()?.0;
+            let all: Vec<(usize, Global)> = same.iter().map(|(_, of)| *of).collect();
+            let winner = winner(modules, &all);
+            Some(SharedName { name, all, winner })
+        });
+        Self(shared.collect())
     }
-    all.retain(|_, globals| globals.len() > 1);
-    all
+
+    /// The index of a name, if several modules share it.
+    pub(super) fn find(&self, name: Name<'_>) -> Option<usize> {
+        self.0
+            .binary_search_by(|shared| shared.name.cmp(&name))
+            .ok()
+    }
 }

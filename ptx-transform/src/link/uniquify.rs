@@ -1,21 +1,21 @@
 //! Prepares each module: removes debug sections that cannot be linked, and renames conflicting names.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use ptx_edit::{Entity, Names, RenameError, Renaming};
 use ptx_ir::name::split_numeric_suffix_str;
 use ptx_ir::{
-    Code, Diagnostic, FunctionKind, Item, Module, NameId, OffsetMap, Rewritten, Span, TextPatches,
+    Code, Diagnostic, EntityId, FunctionKind, Item, Module, OffsetMap, Rewritten, Span, TextPatches,
 };
 
+use super::diagnostic::{LinkDiagnostic, about};
+use super::fresh_names::FreshNames;
 use super::shared_symbols::{self, Globals, Name, Role, SymbolKind};
-use super::{LinkDiagnostic, about};
 use crate::debug;
 use crate::extract::lost_note;
 use crate::item_text::items;
-use ptx_edit::{Entity, Names, RenameError, Renaming};
 
 /// A module that was changed, or not.
 #[derive(Default)]
@@ -84,7 +84,7 @@ fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
     let mut first = None;
     for item in &items(module) {
         if let Item::Section(id) = item.item
-            && !needed.contains(&id)
+            && !needed.contains(id)
         {
             first.get_or_insert(item.extent.statement);
             patches.remove(item.extent.removal());
@@ -93,118 +93,161 @@ fn without_sections(module: &Module) -> Option<(Rewritten, Span)> {
     Some((patches.apply(module.source()), first?))
 }
 
+/// Renames what would have the same name as something of another module.
+struct Conflicts<'m> {
+    modules: &'m [&'m Module],
+    globals: Vec<Globals<'m>>,
+    /// The names of all modules, each with its module, sorted.
+    holders: Vec<(Name<'m>, usize)>,
+    fresh: FreshNames<'m>,
+    renamings: Vec<Renaming>,
+}
+
 fn renamings(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Vec<Renaming> {
     let globals: Vec<Globals<'_>> = modules.iter().map(|m| shared_symbols::of(m)).collect();
-    let mut holders: BTreeMap<Name<'_>, Vec<usize>> = BTreeMap::new();
+    let mut holders: Vec<(Name<'_>, usize)> = Vec::new();
     for (input, names) in globals.iter().enumerate() {
-        for name in names.keys() {
-            holders.entry(*name).or_default().push(input);
-        }
+        holders.extend(names.0.iter().map(|(name, _)| (*name, input)));
     }
-    let mut all: Vec<Renaming> = modules.iter().map(|_| Renaming::new()).collect();
-    let mut fresh = Fresh {
+    holders.sort_unstable();
+    let mut conflicts = Conflicts {
         modules,
-        taken: BTreeSet::new(),
+        globals,
+        holders,
+        fresh: FreshNames::new(modules),
+        renamings: modules.iter().map(|_| Renaming::new()).collect(),
     };
-    // A range `t<4>` also conflicts with a plain `t3` of another module.
-    let mut members: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
-    for ((name, range), inputs) in &holders {
-        let (prefix, digits) = split_numeric_suffix_str(name);
-        if !range && !digits.is_empty() && holders.contains_key(&(prefix, true)) {
-            members.entry(prefix).or_default().extend(inputs);
-        }
+    for (name, input) in conflicts.symbols() {
+        conflicts.rename_symbol(name, input, found);
     }
-    for (name, inputs) in &holders {
-        let plain = members.get(name.0).filter(|_| name.1);
-        let clashes = |i: &usize| plain.is_some_and(|p| p.iter().any(|j| j != i));
-        if inputs.len() < 2 && !inputs.iter().any(clashes) {
-            continue;
-        }
-        let role = |input: usize| globals.get(input).and_then(|g| g.get(name));
-        let is_private = |input: usize| role(input).is_some_and(|g| g.role == Role::Private);
-        // One of them keeps the name: a visible one, one that debug information refers to, or the first.
-        let shared = inputs.iter().any(|i| !is_private(*i));
-        let spoken = |i: &&usize| modules.get(**i).is_some_and(|m| !m.sections().is_empty());
-        let kept = inputs.iter().find(spoken).or(inputs.first());
-        for &input in inputs {
-            let keeps = !shared && kept == Some(&input) && !clashes(&input);
-            if !is_private(input) || keeps {
+    conflicts.rename_labels();
+    conflicts.renamings
+}
+
+/// The rows of a sorted table that have a key.
+fn rows<K: Ord, V>(table: &[(K, V)], key: K) -> &[(K, V)] {
+    let first = table.partition_point(|(k, _)| *k < key);
+    let rest = table.get(first..).unwrap_or_default();
+    rest.get(..rest.partition_point(|(k, _)| *k <= key))
+        .unwrap_or_default()
+}
+
+impl<'m> Conflicts<'m> {
+    /// The modules with plain names that a range of another module has as members, such as `t3` for `t<4>`: the name of the
+    /// range, and the module.
+    fn members(&self) -> Vec<(&'m str, usize)> {
+        let plain = self.holders.iter().filter(|((_, range), _)| !range);
+        let members = plain.filter_map(|&((name, _), input)| {
+            let (prefix, digits) = split_numeric_suffix_str(name);
+            let conflicts = !digits.is_empty() && !rows(&self.holders, (prefix, true)).is_empty();
+            conflicts.then_some((prefix, input))
+        });
+        let mut members: Vec<(&str, usize)> = members.collect();
+        members.sort_unstable();
+        members
+    }
+
+    /// The symbols to rename, each with its module.
+    fn symbols(&self) -> Vec<(Name<'m>, usize)> {
+        let members = self.members();
+        let mut renamed = Vec::new();
+        for holders in self.holders.chunk_by(|a, b| a.0 == b.0) {
+            let Some(&(name, first)) = holders.first() else {
+                continue;
+            };
+            let plain = if name.1 { rows(&members, name.0) } else { &[] };
+            if holders.len() < 2 && !has_other(plain, first) {
                 continue;
             }
-            let Some(global) = role(input) else { continue };
-            let (name, range) = *name;
-            let mut new = fresh.name(name, input);
-            if range {
-                // The numbers of its members follow.
-                new.push('$');
-            }
-            if let (Some(module), SymbolKind::Function(f)) = (modules.get(input), global.what) {
-                let kind = module.functions().get(f).map(|f| f.kind);
-                if kind == Some(FunctionKind::Entry) {
-                    let message = format!("the kernel `{name}` is renamed to `{new}`");
-                    let at = shared_symbols::place(module, global.item, name);
-                    let d = Diagnostic::warning(Code::RenamedKernel, at, message);
-                    found.push(about(input, d));
-                }
-            }
-            if let Some(renaming) = all.get_mut(input) {
-                renaming.set(Entity::Symbol(global.symbol), new);
-            }
-        }
-    }
-    // A name of the module takes precedence over a label further down.
-    for (input, (module, renaming)) in modules.iter().zip(&mut all).enumerate() {
-        let spoken = spoken(modules, input);
-        // Labels of the same name get the same new name.
-        let mut renamed: BTreeMap<NameId, String> = BTreeMap::new();
-        for (function, _, body) in module.definitions() {
-            for (id, label) in body.labels().iter() {
-                let name = module.name(label.name);
-                let plain = (name, false);
-                let own = globals.get(input).is_some_and(|g| g.contains_key(&plain));
-                if holders.contains_key(&plain) && !own || spoken.contains(name) {
-                    let fresh = || fresh.name(name, input);
-                    let new = renamed.entry(label.name).or_insert_with(fresh);
-                    renaming.set(Entity::Label(function, id), new.clone());
+            let is_private = |input: usize| {
+                let global = self.globals.get(input).and_then(|g| g.get(name));
+                global.is_some_and(|g| g.role == Role::Private)
+            };
+            // One of them keeps the name: a visible one, one that debug information refers to, or the first.
+            let shared = holders.iter().any(|(_, input)| !is_private(*input));
+            let debugged = |input: &usize| {
+                let module = self.modules.get(*input);
+                module.is_some_and(|m| !m.sections().is_empty())
+            };
+            let mut inputs = holders.iter().map(|(_, input)| *input);
+            let kept = inputs.find(debugged).unwrap_or(first);
+            for &(_, input) in holders {
+                let keeps = !shared && kept == input && !has_other(plain, input);
+                if is_private(input) && !keeps {
+                    renamed.push((name, input));
                 }
             }
         }
+        renamed
     }
-    all
-}
 
-/// The names that the debug sections of other modules refer to.
-fn spoken<'m>(modules: &[&'m Module], input: usize) -> BTreeSet<&'m str> {
-    let others = modules.iter().enumerate().filter(|(i, _)| *i != input);
-    let mut names = BTreeSet::new();
-    for (_, module) in others {
-        for section in module.sections().values() {
-            let mentioned = debug::mentions(module.pool(), section);
-            names.extend(mentioned.into_iter().map(|n| module.name(n)));
+    fn rename_symbol(
+        &mut self,
+        (name, range): Name<'m>,
+        input: usize,
+        found: &mut Vec<LinkDiagnostic>,
+    ) {
+        let global = self.globals.get(input).and_then(|g| g.get((name, range)));
+        let (Some(global), Some(module)) = (global, self.modules.get(input)) else {
+            return;
+        };
+        let mut new = self.fresh.name(name, input);
+        if range {
+            // The numbers of its members follow.
+            new.push('$');
+        }
+        if let SymbolKind::Function(f) = global.what
+            && module.functions().get(f).map(|f| f.kind) == Some(FunctionKind::Entry)
+        {
+            let message = format!("the kernel `{name}` is renamed to `{new}`");
+            let at = shared_symbols::place(module, global.item, name);
+            let d = Diagnostic::warning(Code::RenamedKernel, at, message);
+            found.push(about(input, d));
+        }
+        if let Some(renaming) = self.renamings.get_mut(input) {
+            renaming.set(Entity::Symbol(global.symbol), new);
         }
     }
-    names
-}
 
-/// Generates unused names.
-struct Fresh<'m> {
-    modules: &'m [&'m Module],
-    taken: BTreeSet<String>,
-}
-
-impl Fresh<'_> {
-    fn name(&mut self, old: &str, input: usize) -> String {
-        let mut number = input + 1;
-        loop {
-            let name = format!("{old}${number}");
-            let mut modules = self.modules.iter();
-            let known = modules.any(|m| m.find_name(name.as_bytes()).is_some());
-            if !known && self.taken.insert(name.clone()) {
-                return name;
+    /// Renames labels: a name of the module takes precedence over a label further down.
+    fn rename_labels(&mut self) {
+        let mut debugged: Vec<(&str, usize)> = Vec::new();
+        for (input, module) in self.modules.iter().enumerate() {
+            for section in module.sections().values() {
+                let names = debug::mentions(module.pool(), section).into_iter();
+                debugged.extend(names.map(|name| (module.name(name), input)));
             }
-            number += self.modules.len().max(1);
+        }
+        debugged.sort_unstable();
+        let modules = self
+            .modules
+            .iter()
+            .zip(&self.globals)
+            .zip(&mut self.renamings);
+        for (input, ((module, globals), renaming)) in modules.enumerate() {
+            // Labels of the same name get the same new name.
+            let mut renamed: Vec<Option<String>> = alloc::vec![None; module.name_count()];
+            for (function, _, body) in module.definitions() {
+                for (id, label) in body.labels().iter() {
+                    let name = module.name(label.name);
+                    let hidden = globals.get((name, false)).is_none()
+                        && !rows(&self.holders, (name, false)).is_empty();
+                    if (hidden || has_other(rows(&debugged, name), input))
+                        && let Some(new) = renamed.get_mut(label.name.index())
+                    {
+                        let new = new.get_or_insert_with(|| self.fresh.name(name, input));
+                        renaming.set(Entity::Label(function, id), new.clone());
+                    }
+                }
+            }
         }
     }
+}
+
+/// Whether rows, which are sorted, name another module than this one.
+fn has_other<K>(rows: &[(K, usize)], input: usize) -> bool {
+    let ends = [rows.first(), rows.last()];
+    ends.into_iter().flatten().any(|(_, other)| *other != input)
 }
 
 /// Renames names of a module, and removes debug sections that refer to the old ones.

@@ -1,28 +1,73 @@
 //! Makes the text of a module as short as possible.
 
+mod dead;
+mod short_names;
 mod whitespace;
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
+use ptx_edit::{Entity, EntityMap, NameForm, NameRef, Names, OwnSymbols, TakenNames, own_symbols};
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Body, FuncId, Item, Module, Rewritten, Span, Statement, TextPatches, TypeName};
+use ptx_ir::{
+    Binding, EntitySet, FuncId, Item, Module, Rewritten, Span, Statement, TextPatches, TypeName,
+    VarId,
+};
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
-use crate::name_gen::ShortNames;
-use crate::reachability;
-use crate::register_use::{self, InnerComments, NumberOrder, Usage};
-use ptx_edit::{Entity, NameForm, NameRef, Names, OwnSymbols, TakenNames, own_symbols};
+use self::dead::dead;
+use self::short_names::ShortNames;
+use crate::register_use::{self, InnerComments, NumberOrder, Usage, new_number};
 
 /// What [`minify`] changes besides whitespace, comments and the names inside of functions.
+///
+/// ```
+/// use ptx_transform::Minify;
+/// let options = Minify::new().with_symbols(true).with_dead(true);
+/// assert!(options.symbols() && options.dead());
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Default, Debug, Hash)]
 pub struct Minify {
-    /// Also rename functions and module variables that are not visible to other modules.
-    pub symbols: bool,
-    /// Remove functions and module variables that are not visible to other modules and not used.
-    pub dead: bool,
+    symbols: bool,
+    dead: bool,
+}
+
+impl Minify {
+    /// Nothing else.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            symbols: false,
+            dead: false,
+        }
+    }
+
+    /// Sets whether functions and module variables that are not visible to other modules are renamed as well.
+    #[must_use]
+    pub const fn with_symbols(mut self, symbols: bool) -> Self {
+        self.symbols = symbols;
+        self
+    }
+
+    /// Sets whether functions and module variables are removed that are not visible to other modules and not used.
+    #[must_use]
+    pub const fn with_dead(mut self, dead: bool) -> Self {
+        self.dead = dead;
+        self
+    }
+
+    /// Whether symbols are renamed.
+    #[must_use]
+    pub const fn symbols(&self) -> bool {
+        self.symbols
+    }
+
+    /// Whether unused symbols are removed.
+    #[must_use]
+    pub const fn dead(&self) -> bool {
+        self.dead
+    }
 }
 
 /// Makes the text of a module as short as possible without changing its meaning.
@@ -44,132 +89,136 @@ pub struct Minify {
 #[must_use]
 pub fn minify(module: &Module, how: Minify) -> Rewritten {
     let mut names = Names::of(module);
-    let mut pieces: Vec<Span> = Vec::new();
+    let mut removed = Vec::new();
     if how.dead {
-        pieces = reachability::dead(module, &names)
-            .into_iter()
-            .map(|(_, s)| s)
-            .collect();
+        removed = dead(module, &names);
         // Names in removed items are not counted.
-        names.remove_within(&pieces);
+        names.remove_within(&removed);
+    }
+    let mut counts = EntityMap::new(module);
+    for m in names.refs() {
+        if let Some(count) = counts.get_mut(m.entity) {
+            *count += 1;
+        }
     }
     let mut work = Minifier {
         module,
-        renamed: BTreeMap::new(),
-        numbers: BTreeMap::new(),
-        pieces,
+        unresolved: names.unresolved(module),
+        usage: Usage::of(module, names.refs(), NumberOrder::Frequency),
+        renamed: EntityMap::new(module),
+        counts,
+        removed,
     };
-    work.choose(&names, how);
+    let taken = work.rename_symbols(&names, how);
+    for (id, item) in module.items() {
+        if let Item::Function(f) = item {
+            work.rename_in_function(f, names.within(module.span(id)), &taken);
+        }
+    }
+    work.removed.sort_by_key(|p| p.start);
     work.write(&names)
 }
 
 struct Minifier<'m> {
     module: &'m Module,
-    renamed: BTreeMap<Entity, String>,
-    /// The new numbers of the members of ranges.
-    numbers: BTreeMap<Entity, BTreeMap<u32, u32>>,
-    /// What is removed.
-    pieces: Vec<Span>,
+    /// What has one of these names keeps it.
+    unresolved: TakenNames,
+    usage: Usage,
+    /// The new names.
+    renamed: EntityMap<Option<String>>,
+    /// How often each entity that has no new name yet is mentioned.
+    counts: EntityMap<u32>,
+    removed: Vec<Span>,
 }
 
 impl Minifier<'_> {
-    /// Chooses the new names and what is removed.
-    fn choose(&mut self, names: &Names, how: Minify) {
-        let (module, source) = (self.module, self.module.source());
-        let unresolved = names.unresolved(module);
+    /// Renames the symbols and the variables in memory; returns all names that are visible in functions.
+    fn rename_symbols(&mut self, names: &Names, how: Minify) -> TakenNames {
+        let module = self.module;
         let private = match how.symbols {
             true => own_symbols(module, OwnSymbols::Private),
-            false => BTreeSet::new(),
+            false => EntitySet::new(),
         };
-        let mut taken = unresolved.clone();
-        let linked: BTreeSet<Entity> = module
-            .definitions()
-            .flat_map(|(f, _, body)| {
-                linked(body)
-                    .into_iter()
-                    .map(move |v| Entity::Variable(f, v))
-            })
-            .collect();
-        let mut seen = BTreeSet::new();
-        let mut known = BTreeSet::new();
+        let mut taken = self.unresolved.clone();
+        let mut renamable = Vec::new();
         for m in names.refs() {
-            let own = is_memory(module, m.entity) && !linked.contains(&m.entity);
-            let changes = match m.entity {
-                Entity::Symbol(_) => private.contains(&m.entity),
-                entity => own || is_local(module, entity),
+            let old = m.name.of(module.source());
+            let global = match m.entity {
+                Entity::Symbol(symbol) => private.contains(symbol),
+                entity => is_memory(module, entity),
             };
-            let old = m.name.of(source);
-            if !changes || unresolved.contains(old) {
+            if !global && !is_local(module, m.entity) || self.unresolved.contains(old) {
                 // Members of a range are taken with it.
-                if known.insert(old) {
-                    taken.add(old, NameForm::Plain);
-                }
-            } else if own || matches!(m.entity, Entity::Symbol(_)) {
-                seen.insert(m.entity);
+                taken.add(old, NameForm::Plain);
+            } else if global {
+                renamable.push(m.entity);
             }
         }
-        let stays = |m: &&NameRef| !unresolved.contains(m.name.of(source));
-        let renamable = names.refs().iter().filter(stays);
-        let renamable = renamable.filter(|m| seen.contains(&m.entity));
         let mut short = ShortNames::of_two(&taken);
-        for entity in by_frequency(renamable) {
-            self.renamed.insert(entity, short.take());
+        for entity in self.by_frequency(renamable) {
+            self.renamed.replace(entity, Some(short.take()));
         }
-        for name in self.renamed.values() {
-            // Names of the module are visible in functions.
+        for name in self.renamed.values().flatten() {
             taken.add(name.as_bytes(), NameForm::Plain);
         }
-        for (id, item) in module.items() {
-            let Item::Function(f) = item else {
-                continue;
-            };
-            let mentions = names.within(module.span(id));
-            self.function(f, mentions, &taken, &unresolved);
-        }
-        self.pieces.sort_by_key(|p| p.start);
+        taken
     }
 
-    fn function(
-        &mut self,
-        f: FuncId,
-        mentions: &[NameRef],
-        taken: &TakenNames,
-        unresolved: &TakenNames,
-    ) {
+    /// Removes the unused registers of a function and renames what only the function sees.
+    fn rename_in_function(&mut self, f: FuncId, mentions: &[NameRef], taken: &TakenNames) {
         let (module, source) = (self.module, self.module.source());
-        let usage = Usage::of(mentions);
         if let Some(body) = module.body(f) {
-            let gone =
-                register_use::unused(f, body, source, InnerComments::Remove, |e| usage.is_used(e));
-            self.pieces.extend(gone);
+            let is_used = |e| self.usage.is_used(e);
+            let gone = register_use::unused(f, body, source, InnerComments::Remove, is_used);
+            self.removed.extend(gone);
         }
         let handles = handles(module, f);
-        let local = |m: &&NameRef| {
-            let old = m.name.of(source);
-            let stays = match m.entity {
-                Entity::Variable(_, v) => handles.contains(&v),
-                _ => false,
-            };
-            is_local(module, m.entity) && !stays && !unresolved.contains(old)
-        };
-        let used = |m: &&NameRef| match m.entity {
-            Entity::Register(..) => usage.is_used(m.entity) || is_parameter(module, m.entity),
-            _ => true,
-        };
+        let mut renamable = Vec::new();
         let mut own = TakenNames::default();
-        for m in mentions.iter().filter(|m| !local(m)) {
-            // A renamed name is no longer in use.
-            if !self.renamed.contains_key(&m.entity) {
-                own.add(m.name.of(source), NameForm::Plain);
+        for m in mentions {
+            let old = m.name.of(source);
+            let is_handle = matches!(m.entity, Entity::Variable(_, v) if handles.contains(v));
+            let local = is_local(module, m.entity) && !is_handle;
+            if local && !self.unresolved.contains(old) {
+                let is_used = match m.entity {
+                    Entity::Register(..) => {
+                        self.usage.is_used(m.entity) || is_parameter(module, m.entity)
+                    }
+                    _ => true,
+                };
+                renamable.extend(is_used.then_some(m.entity));
+            } else if self.new_name(m.entity).is_none() {
+                own.add(old, NameForm::Plain);
             }
         }
         let mut short = ShortNames::with(taken, &own);
-        for entity in by_frequency(mentions.iter().filter(local).filter(used)) {
-            self.renamed.insert(entity, short.take());
-            if usage.count(entity).is_some() {
-                self.numbers
-                    .insert(entity, usage.numbers(entity, NumberOrder::Frequency));
+        for entity in self.by_frequency(renamable) {
+            self.renamed.replace(entity, Some(short.take()));
+        }
+    }
+
+    /// These entities by the number of their mentions in the module, then by their first mention.
+    fn by_frequency(&mut self, entities: Vec<Entity>) -> Vec<Entity> {
+        let mut all: Vec<(Reverse<u32>, usize, Entity)> = Vec::new();
+        for (i, entity) in entities.into_iter().enumerate() {
+            match self.counts.replace(entity, 0) {
+                None | Some(0) => {}
+                Some(count) => all.push((Reverse(count), i, entity)),
             }
+        }
+        all.sort_unstable();
+        all.into_iter().map(|(.., entity)| entity).collect()
+    }
+
+    fn new_name(&self, entity: Entity) -> Option<&str> {
+        self.renamed.get(entity)?.as_deref()
+    }
+
+    /// The old and the new numbers of the members of a range that is renamed.
+    fn new_numbers(&self, entity: Entity) -> &[(u32, u32)] {
+        match self.new_name(entity) {
+            Some(_) => self.usage.numbers(entity),
+            None => &[],
         }
     }
 
@@ -177,7 +226,7 @@ impl Minifier<'_> {
     fn write(&self, names: &Names) -> Rewritten {
         let source = self.module.source();
         let mut patches = TextPatches::new();
-        let mut pieces = self.pieces.iter().peekable();
+        let mut removed = self.removed.iter().peekable();
         let mut mentions = names.refs().iter().peekable();
         let mut count: Option<(Span, u32)> = None;
         let mut last: (TokenKind, Vec<u8>) = (TokenKind::Whitespace, Vec::new());
@@ -186,8 +235,8 @@ impl Minifier<'_> {
         let mut new: Vec<u8> = Vec::new();
         for token in Lexer::new(source) {
             let at = token.span;
-            while pieces.next_if(|p| p.end <= at.start).is_some() {}
-            if token.kind.is_trivia() || pieces.peek().is_some_and(|p| p.start <= at.start) {
+            while removed.next_if(|p| p.end <= at.start).is_some() {}
+            if token.kind.is_trivia() || removed.peek().is_some_and(|p| p.start <= at.start) {
                 continue;
             }
             let text = at.of(source);
@@ -198,7 +247,7 @@ impl Minifier<'_> {
                 && m.member.is_none()
                 && m.declares
                 && !m.number.is_empty()
-                && let Some(numbers) = self.numbers.get(&m.entity)
+                && let numbers @ [_, ..] = self.new_numbers(m.entity)
             {
                 count = Some((m.number, numbers.len() as u32));
             }
@@ -252,32 +301,19 @@ impl Minifier<'_> {
 
     /// The new text of a token that is a name.
     fn rename(&self, mention: &NameRef, word: &[u8], new: &mut Vec<u8>) -> bool {
-        let Some(name) = self.renamed.get(&mention.entity) else {
+        let Some(name) = self.new_name(mention.entity) else {
             return false;
         };
         new.clear();
         new.extend_from_slice(name.as_bytes());
         if let Some(member) = mention.member {
-            let numbers = self.numbers.get(&mention.entity);
-            match numbers.and_then(|n| n.get(&member)) {
+            match new_number(self.new_numbers(mention.entity), member) {
                 Some(n) => new.extend_from_slice(alloc::format!("{n}").as_bytes()),
                 None => new.extend_from_slice(word.get(mention.name.len()..).unwrap_or_default()),
             }
         }
         true
     }
-}
-
-/// Entities by the number of their uses, then by their first use.
-fn by_frequency<'n>(mentions: impl Iterator<Item = &'n NameRef>) -> Vec<Entity> {
-    let mut counts: BTreeMap<Entity, (u32, usize)> = BTreeMap::new();
-    for (i, m) in mentions.enumerate() {
-        counts.entry(m.entity).or_insert((0, i)).0 += 1;
-    }
-    let mut all: Vec<(Reverse<u32>, usize, Entity)> = Vec::new();
-    all.extend(counts.iter().map(|(e, (n, i))| (Reverse(*n), *i, *e)));
-    all.sort_unstable();
-    all.into_iter().map(|(.., e)| e).collect()
 }
 
 /// Whether a name is local to a function and not in the machine code.
@@ -292,32 +328,34 @@ fn is_local(module: &Module, entity: Entity) -> bool {
     }
 }
 
-/// Whether a variable of a function has memory. ptxas names its symbol after the variable and its line: on one line, two
-/// variables of the same name would be the same symbol.
+/// Whether an entity is a variable of a function with memory that other modules do not see. ptxas names its symbol after the
+/// variable and its line: on one line, two variables of the same name would be the same symbol.
 fn is_memory(module: &Module, entity: Entity) -> bool {
     let Entity::Variable(f, id) = entity else {
         return false;
     };
-    let var = module.body(f).and_then(|b| b.vars().get(id));
-    var.is_some_and(|v| {
-        v.stmt.is_some() && matches!(v.space.base(), StateSpace::Shared | StateSpace::Local)
+    module.body(f).is_some_and(|body| {
+        let var = body.vars().get(id);
+        let decl = match var.and_then(|v| body.statement(v.stmt?)) {
+            Some(Statement::Decl(decl)) => body.declarations().decls.get(decl),
+            _ => None,
+        };
+        decl.is_some_and(|d| {
+            let space = d.space.base();
+            d.linkage.is_none() && matches!(space, StateSpace::Shared | StateSpace::Local)
+        })
     })
 }
 
 /// Parameters of a kernel that are textures, samplers or surfaces: the driver finds them by name.
-fn handles(module: &Module, f: FuncId) -> BTreeSet<ptx_ir::VarId> {
-    let Some(function) = module.functions().get(f) else {
-        return BTreeSet::new();
-    };
-    let params = function.interface.params.of(module.params()).iter();
-    params
-        .filter_map(|p| match (p.ty, p.binding) {
-            (TypeName::Known(ty), ptx_ir::Binding::Var(v)) if ty.kind() == TypeKind::Opaque => {
-                Some(v)
-            }
-            _ => None,
-        })
-        .collect()
+fn handles(module: &Module, f: FuncId) -> EntitySet<VarId> {
+    let params = module.functions().get(f).map(|f| f.interface.params);
+    let params = params.unwrap_or_default().of(module.params()).iter();
+    let handles = params.filter_map(|p| match (p.ty, p.binding) {
+        (TypeName::Known(ty), Binding::Var(v)) if ty.kind() == TypeKind::Opaque => Some(v),
+        _ => None,
+    });
+    handles.collect()
 }
 
 /// Whether a register is a parameter of its function.
@@ -327,27 +365,4 @@ fn is_parameter(module: &Module, entity: Entity) -> bool {
     };
     let decl = module.body(f).and_then(|b| b.reg_decls().get(id));
     decl.is_some_and(|d| d.stmt.is_none())
-}
-
-/// Variables of a body that are visible to other modules.
-fn linked(body: &Body) -> BTreeSet<ptx_ir::VarId> {
-    let mut found = BTreeSet::new();
-    for (_, statement) in body.statements() {
-        let Statement::Decl(d) = statement else {
-            continue;
-        };
-        if body
-            .declarations()
-            .decls
-            .get(d)
-            .is_some_and(|d| reachability::is_seen(d.linkage))
-        {
-            let all = body.declarations().declarators(d).iter();
-            found.extend(all.filter_map(|d| match d.binding {
-                ptx_ir::Binding::Var(v) => Some(v),
-                _ => None,
-            }));
-        }
-    }
-    found
 }

@@ -1,0 +1,98 @@
+//! A value for each entity of a module.
+
+use alloc::vec::Vec;
+
+use ptx_ir::{EntityId, Module};
+
+use super::Entity;
+
+/// A value for each entity of a module, in a table.
+///
+/// ```
+/// use ptx_edit::{EntityMap, Names};
+/// let text = ".version 8.0\n.target sm_80\n.entry k() { .reg .b32 r; mov.b32 r, 0; }";
+/// let module = ptx_parse::parse_str(text).module;
+/// let names = Names::of(&module);
+/// let mut uses: EntityMap<u32> = EntityMap::new(&module);
+/// for name in names.refs() {
+///     if let Some(count) = uses.get_mut(name.entity) {
+///         *count += 1;
+///     }
+/// }
+/// assert_eq!(uses.get(names.refs()[1].entity), Some(&2));
+/// ```
+#[derive(Clone, Debug)]
+pub struct EntityMap<T> {
+    /// Where the rows of each kind begin, and those of the registers, variables and labels of each function; then their number.
+    starts: Vec<usize>,
+    rows: Vec<T>,
+}
+
+/// The indices in `starts`: parameters, undeclared names, and the first function. Symbols begin at 0.
+const PARAMETERS: usize = 1;
+const UNKNOWN: usize = 2;
+const FUNCTIONS: usize = 3;
+
+impl<T: Clone + Default> EntityMap<T> {
+    /// The default value for each entity of a module.
+    #[must_use]
+    pub fn new(module: &Module) -> Self {
+        let mut starts = Vec::with_capacity(4 + 3 * module.functions().len());
+        let mut len = 0;
+        let mut add = |size: usize| {
+            starts.push(len);
+            len += size;
+        };
+        add(module.symbols().len());
+        add(module.params().len());
+        add(module.name_count());
+        for id in module.functions().ids() {
+            let body = module.body(id);
+            add(body.map_or(0, |b| b.reg_decls().len()));
+            add(body.map_or(0, |b| b.vars().len()));
+            add(body.map_or(0, |b| b.labels().len()));
+        }
+        add(0);
+        let rows = alloc::vec![T::default(); len];
+        Self { starts, rows }
+    }
+}
+
+impl<T> EntityMap<T> {
+    /// The row of an entity of the module.
+    fn row(&self, entity: Entity) -> Option<usize> {
+        let (kind, id) = match entity {
+            Entity::Symbol(id) => (0, id.index()),
+            Entity::Parameter(id) => (PARAMETERS, id as usize),
+            Entity::Unknown(id) => (UNKNOWN, id.index()),
+            Entity::Register(f, id) => (FUNCTIONS + 3 * f.index(), id.index()),
+            Entity::Variable(f, id) => (FUNCTIONS + 3 * f.index() + 1, id.index()),
+            Entity::Label(f, id) => (FUNCTIONS + 3 * f.index() + 2, id.index()),
+        };
+        let row = self.starts.get(kind)? + id;
+        (row < *self.starts.get(kind + 1)?).then_some(row)
+    }
+
+    /// The value of an entity; `None` if the module does not have it.
+    #[must_use]
+    pub fn get(&self, entity: Entity) -> Option<&T> {
+        self.rows.get(self.row(entity)?)
+    }
+
+    /// The value of an entity, to change.
+    pub fn get_mut(&mut self, entity: Entity) -> Option<&mut T> {
+        let row = self.row(entity)?;
+        self.rows.get_mut(row)
+    }
+
+    /// Replaces the value of an entity; returns the old one.
+    pub fn replace(&mut self, entity: Entity, value: T) -> Option<T> {
+        self.get_mut(entity)
+            .map(|old| core::mem::replace(old, value))
+    }
+
+    /// All values.
+    pub fn values(&self) -> core::slice::Iter<'_, T> {
+        self.rows.iter()
+    }
+}

@@ -1,0 +1,52 @@
+//! Diagnostics about one of several modules.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use ptx_ir::{Diagnostic, Span};
+
+/// A diagnostic about one of the modules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LinkDiagnostic {
+    /// The index of the module that the spans refer to.
+    pub input: usize,
+    /// The diagnostic.
+    pub diagnostic: Diagnostic,
+    /// Labels in other modules.
+    pub elsewhere: Vec<Elsewhere>,
+}
+
+/// A label in another module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Elsewhere {
+    /// The index of the module.
+    pub input: usize,
+    /// The span in its source.
+    pub span: Span,
+    /// What is at this span.
+    pub message: String,
+}
+
+/// A diagnostic about one module.
+pub(super) fn about(input: usize, diagnostic: Diagnostic) -> LinkDiagnostic {
+    LinkDiagnostic {
+        input,
+        diagnostic,
+        elsewhere: Vec::new(),
+    }
+}
+
+impl LinkDiagnostic {
+    /// Adds a label in another module.
+    pub(super) fn with(mut self, input: usize, span: Span, message: impl Into<String>) -> Self {
+        let message = message.into();
+        self.elsewhere.push(Elsewhere {
+            input,
+            span,
+            message,
+        });
+        self
+    }
+}
