@@ -7,58 +7,62 @@ use ptx_ir::{LabelId, NameId, RegDeclId, RegId, VarId};
 use ptx_isa::ScalarType;
 
 use crate::handle::Dependency;
+use crate::text::Text;
 
-/// A name of up to 15 bytes, or the index of a longer one, whose length is 0 here.
+/// A name of up to 15 bytes, with its length in the last byte. A longer one has length 0 and begins with its index.
 #[derive(Copy, Clone, Default, Debug)]
-pub(crate) struct ShortName {
-    pub(crate) bytes: [u8; 15],
-    pub(crate) len: u8,
-}
+pub(crate) struct ShortName([u8; 16]);
 
 impl ShortName {
     /// A name, which is added to `long` if it is a long one.
     pub(crate) fn new(name: &str, long: &mut Vec<String>) -> Self {
-        let mut short = Self::default();
-        match short.bytes.get_mut(..name.len()) {
-            Some(start) => {
+        let mut bytes = [0; 16];
+        match bytes.get_mut(..name.len()) {
+            Some(start) if name.len() < 16 => {
                 start.copy_from_slice(name.as_bytes());
-                short.len = name.len() as u8;
+                bytes[15] = name.len() as u8;
             }
-            None => {
-                let index = (long.len() as u32).to_le_bytes();
-                short.bytes[..4].copy_from_slice(&index);
+            _ => {
+                bytes = (long.len() as u128).to_le_bytes();
                 long.push(String::from(name));
             }
         }
-        short
+        Self(bytes)
+    }
+
+    #[inline]
+    const fn len(self) -> u8 {
+        self.0[15]
     }
 
     /// The name, if need be from the long ones.
     pub(crate) fn text<'n>(&'n self, long: &'n [String]) -> &'n str {
-        let [a, b, c, d, ..] = self.bytes;
-        match self.bytes.get(..usize::from(self.len)) {
+        match self.0.get(..usize::from(self.len())) {
             Some(bytes @ [_, ..]) => core::str::from_utf8(bytes).unwrap_or_default(),
-            _ => long
-                .get(u32::from_le_bytes([a, b, c, d]) as usize)
-                .map_or("", String::as_str),
+            _ => {
+                let name = long.get(u128::from_le_bytes(self.0) as usize);
+                name.map_or("", String::as_str)
+            }
         }
     }
 
-    /// Adds one to the number at its end; `None` if it gets one more digit.
+    /// Adds the name to a text.
     #[inline]
-    pub(crate) fn increment(mut self) -> Option<Self> {
-        let digits = self.bytes.get_mut(..usize::from(self.len))?;
-        for digit in digits.iter_mut().rev() {
-            match digit {
-                b'9' => *digit = b'0',
-                b'0'..b'9' => {
-                    *digit += 1;
-                    return Some(self);
-                }
-                _ => return None,
-            }
+    pub(crate) fn write(&self, long: &[String], out: &mut Text) {
+        match self.len() {
+            0 => out.push_str(self.text(long)),
+            len => out.push_short(&self.0, len),
         }
-        None
+    }
+
+    /// Adds one to the number at its end; `None` if its last digit is 9, or the name is long.
+    #[inline]
+    pub(crate) fn increment(self) -> Option<Self> {
+        // As one number: bytes that were just written are slow to read as part of a word.
+        let word = u128::from_le_bytes(self.0);
+        let last = u32::from(self.len()).checked_sub(1)? * 8;
+        let is_less = (b'0'..b'9').contains(&((word >> last) as u8));
+        is_less.then(|| Self((word + (1 << last)).to_le_bytes()))
     }
 }
 
@@ -79,6 +83,28 @@ pub(crate) struct RegisterInfo {
     pub(crate) is_fresh: bool,
     /// Whether a statement mentions it.
     pub(crate) is_used: bool,
+}
+
+impl RegisterInfo {
+    #[inline]
+    pub(crate) fn new(
+        name: ShortName,
+        (decl, number): (RegDeclId, u32),
+        ty: ScalarType,
+    ) -> Self {
+        Self {
+            name,
+            id: None,
+            decl,
+            number,
+            ty,
+            vector: 1,
+            visible: true,
+            is_parameter: false,
+            is_fresh: false,
+            is_used: false,
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -16,27 +16,73 @@ use crate::template::{AsmStyle, Filled, Substitute, fill};
 
 /// What a fragment does.
 #[derive(Clone, PartialEq, Default, Debug)]
-#[non_exhaustive]
 pub struct AsmReport {
+    reads: Vec<String>,
+    writes: Vec<String>,
+    memory: Vec<MemoryAccess>,
+    barrier: bool,
+    fence: bool,
+    side_effects: bool,
+    control_flow: bool,
+    instructions: usize,
+    pub(crate) repeatable: bool,
+}
+
+impl AsmReport {
     /// The operands, by their names, that are read; other registers by theirs.
-    pub reads: Vec<String>,
+    #[must_use]
+    pub fn reads(&self) -> &[String] {
+        &self.reads
+    }
+
     /// The operands and registers that are written, or may be.
-    pub writes: Vec<String>,
-    /// The accesses to memory, in order. Bases that are operands are in `reads`.
-    pub memory: Vec<MemoryAccess>,
+    #[must_use]
+    pub fn writes(&self) -> &[String] {
+        &self.writes
+    }
+
+    /// The accesses to memory, in order. Bases that are operands are among [`reads`](Self::reads).
+    #[must_use]
+    pub fn memory(&self) -> &[MemoryAccess] {
+        &self.memory
+    }
+
     /// Whether threads wait for each other in it.
-    pub barrier: bool,
+    #[must_use]
+    pub fn has_barrier(&self) -> bool {
+        self.barrier
+    }
+
     /// Whether it orders memory.
-    pub fence: bool,
+    #[must_use]
+    pub fn has_fence(&self) -> bool {
+        self.fence
+    }
+
     /// Whether it must be kept and not be moved even though no register shows why.
-    pub side_effects: bool,
+    #[must_use]
+    pub fn has_side_effects(&self) -> bool {
+        self.side_effects
+    }
+
     /// Whether it jumps, calls, returns or ends the thread.
-    pub control: bool,
+    #[must_use]
+    pub fn has_control_flow(&self) -> bool {
+        self.control_flow
+    }
+
     /// How many instructions it has.
-    pub instructions: usize,
-    /// Whether the text may be inserted twice in one function, as compilers may do: it declares no name and no label
-    /// outside of braces that would then be there twice. What [`FunctionBuilder::asm`] adds always can.
-    pub repeatable: bool,
+    #[must_use]
+    pub fn instruction_count(&self) -> usize {
+        self.instructions
+    }
+
+    /// Whether the text can be inserted twice in one function, as compilers may do: it declares no name and no label outside
+    /// of braces that would then be declared twice. What [`FunctionBuilder::asm`] adds always can.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        self.repeatable
+    }
 }
 
 fn add(list: &mut Vec<String>, name: &str) {
@@ -190,7 +236,7 @@ impl Part<'_> {
                 report.barrier |= f.is_barrier();
                 report.fence |= f.is_fence();
                 report.side_effects |= f.has_side_effects();
-                report.control |= f.flow() != Flow::Next;
+                report.control_flow |= f.flow() != Flow::Next;
             }
         }
         (report, writes)
@@ -231,7 +277,7 @@ impl FunctionBuilder<'_> {
     /// # let mut k = m.kernel("k")?;
     /// let (d, a) = (k.reg(T::B32), k.reg(T::B32));
     /// let report = k.asm("add.s32 {d}, {a}, {n};", &[("d", d.into()), ("a", a.into()), ("n", 4.into())])?;
-    /// assert_eq!((report.reads, report.writes), (vec!["a".to_string()], vec!["d".to_string()]));
+    /// assert_eq!((report.reads(), report.writes()), (&["a".to_string()][..], &["d".to_string()][..]));
     /// # k.finish()?;
     /// # Ok(())
     /// # }

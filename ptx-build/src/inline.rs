@@ -144,7 +144,7 @@ impl AsmOperand {
 /// ```
 /// # use ptx_isa::{PtxVersion, ScalarType as T, Target};
 /// let check = |text| ptx_build::check_asm(PtxVersion::new(8, 0), Target::Sm80, text, &[("d", T::F32), ("a", T::F32)]);
-/// assert_eq!(check("sin.approx.f32 {d}, {a};").unwrap().writes, ["d"]);
+/// assert_eq!(check("sin.approx.f32 {d}, {a};").unwrap().writes(), ["d"]);
 /// assert!(check("sin.approx.f64 {d}, {a};").is_err());
 /// ```
 ///
@@ -174,7 +174,7 @@ pub fn check_asm(
 ///     check_inline_asm(PtxVersion::new(8, 0), Target::Sm80, AsmStyle::Cuda, text, &operands)
 /// };
 /// let report = check("{ .reg .b64 t; cvta.to.global.u64 t, %1;\n\tld.global.nc.b32 %0, [t]; }")?;
-/// assert_eq!((report.reads, report.writes), (vec!["%1".into(), "t".into()], vec!["t".into(), "%0".into()]));
+/// assert_eq!((report.reads().join(" "), report.writes().join(" ")), ("%1 t".into(), "t %0".into()));
 /// let text = "ld.global.nc.b32 %0, [%1]; add.f64 %0, %0, 1;";
 /// let wrong = check(text).unwrap_err();
 /// assert_eq!(wrong.diagnostics()[0].span.of(text.as_bytes()), b"%0");

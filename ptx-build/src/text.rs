@@ -46,21 +46,19 @@ impl Text {
     /// Adds a decimal number.
     #[inline]
     pub(crate) fn push_number(&mut self, mut value: u64) {
-        if value < 10 {
-            return self.0.push(b'0' + value as u8);
-        }
+        let count = value.checked_ilog10().unwrap_or(0) as u8 + 1;
         let mut digits = [b'0'; 20];
-        let mut start = digits.len();
-        for (i, digit) in digits.iter_mut().enumerate().rev() {
-            *digit = b'0' + (value % 10) as u8;
-            value /= 10;
-            start = i;
-            if value == 0 {
-                break;
-            }
+        let used = digits.get_mut(..usize::from(count)).unwrap_or_default();
+        let mut pairs = used.rchunks_exact_mut(2);
+        for pair in &mut pairs {
+            let two = (value % 100) as u8;
+            pair.copy_from_slice(&[b'0' + two / 10, b'0' + two % 10]);
+            value /= 100;
         }
-        self.0
-            .extend_from_slice(digits.get(start..).unwrap_or_default());
+        if let [first] = pairs.into_remainder() {
+            *first = b'0' + value as u8;
+        }
+        self.push_short(&digits, count);
     }
 
     /// Adds a line; gives where its text is.

@@ -98,10 +98,7 @@ impl Writer<'_> {
         let Some(info) = known else {
             return self.refused_register(reg);
         };
-        match info.name.len {
-            0 => body.out.text.push_str(info.name.text(&body.long_names)),
-            len => body.out.text.push_short(&info.name.bytes, len),
-        }
+        info.name.write(&body.long_names, &mut body.out.text);
         if !info.is_used {
             body.unused.push(reg.index);
         }

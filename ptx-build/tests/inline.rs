@@ -54,7 +54,7 @@ fn assemble((version, target): (PtxVersion, Target), style: AsmStyle, text: &str
         .collect();
     for _ in 0..2 {
         let report = k.inline_asm(style, text, &operands).unwrap();
-        assert!(report.repeatable);
+        assert!(report.is_repeatable());
     }
     k.ret().emit(()).unwrap();
     k.finish().unwrap();
@@ -82,7 +82,7 @@ fn texts_of_cuda() {
             &["r", "r", "l", "n:16"],
             &["%0", "p", "%1", "%2"],
             &["p"],
-            |r| r.memory.len() == 2 && r.side_effects && r.instructions == 2,
+            |r| r.memory().len() == 2 && r.has_side_effects() && r.instruction_count() == 2,
         ),
         (
             SM80,
@@ -94,7 +94,7 @@ fn texts_of_cuda() {
                 "%4", "%5", "%6", "%7", "%8", "%9", "%10", "%11", "%12", "%13",
             ],
             &["%0", "%1", "%2", "%3"],
-            |r| !r.control && r.instructions == 1,
+            |r| !r.has_control_flow() && r.instruction_count() == 1,
         ),
         (
             SM80,
@@ -102,7 +102,7 @@ fn texts_of_cuda() {
             &["=r", "=r", "=r", "=r", "r"],
             &["%4"],
             &["%0", "%1", "%2", "%3"],
-            |r| r.memory.len() == 1,
+            |r| r.memory().len() == 1,
         ),
         (
             SM90,
@@ -110,7 +110,7 @@ fn texts_of_cuda() {
             &["r", "r"],
             &["%0", "%1", "done"],
             &["done"],
-            |r| r.control && r.instructions == 3,
+            |r| r.has_control_flow() && r.instruction_count() == 3,
         ),
         (
             SM90,
@@ -118,7 +118,7 @@ fn texts_of_cuda() {
             &["=b", "r", "r"],
             &["%1", "%2", "%0"],
             &["%0"],
-            |r| r.control,
+            |r| r.has_control_flow(),
         ),
         (
             SM80,
@@ -126,7 +126,7 @@ fn texts_of_cuda() {
             &["=r", "r", "r"],
             &["%1", "%2", "%0"],
             &["%0"],
-            |r| r.memory.is_empty() && !r.side_effects && r.instructions == 2,
+            |r| r.memory().is_empty() && !r.has_side_effects() && r.instruction_count() == 2,
         ),
         (
             SM80,
@@ -134,7 +134,7 @@ fn texts_of_cuda() {
             &["l", "r"],
             &["%0", "%1"],
             &[],
-            |r| r.fence && r.side_effects,
+            |r| r.has_fence() && r.has_side_effects(),
         ),
         (
             SM80,
@@ -142,7 +142,7 @@ fn texts_of_cuda() {
             &["+r"],
             &["%0", "t"],
             &["t", "%0"],
-            |r| r.instructions == 2,
+            |r| r.instruction_count() == 2,
         ),
         (
             SM80,
@@ -150,7 +150,7 @@ fn texts_of_cuda() {
             &["r", "n:128"],
             &["%0"],
             &[],
-            |r| r.barrier,
+            |r| r.has_barrier(),
         ),
         (
             SM80,
@@ -160,18 +160,18 @@ fn texts_of_cuda() {
             &["%0"],
             |_| true,
         ),
-        (SM80, "", &["+f"], &[], &[], |r| r.instructions == 0),
+        (SM80, "", &["+f"], &[], &[], |r| r.instruction_count() == 0),
     ];
     for (target, text, constraints, reads, writes, more) in cases {
         let report = check(*target, AsmStyle::Cuda, text, constraints)
             .unwrap_or_else(|e| panic!("{text}: {e}"));
         assert_eq!(
-            (&report.reads[..], &report.writes[..]),
+            (report.reads(), report.writes()),
             (&owned(reads)[..], &owned(writes)[..]),
             "{text}"
         );
         assert!(more(&report), "{text}: {report:?}");
-        assert!(report.repeatable, "{text}");
+        assert!(report.is_repeatable(), "{text}");
         if !constraints.contains(&"0") {
             assemble(*target, AsmStyle::Cuda, text, constraints);
         }
@@ -205,8 +205,8 @@ fn texts_of_llvm() {
     for (text, constraints, writes) in cases {
         let report = check(SM80, AsmStyle::Llvm, text, constraints)
             .unwrap_or_else(|e| panic!("{text}: {e}"));
-        assert_eq!(report.writes, owned(writes), "{text}");
-        assert!(report.repeatable, "{text}");
+        assert_eq!(report.writes(), owned(writes), "{text}");
+        assert!(report.is_repeatable(), "{text}");
         assemble(SM80, AsmStyle::Llvm, text, constraints);
     }
 }
@@ -299,7 +299,7 @@ fn names_that_would_be_declared_twice() {
     let repeatable = |text: &str| {
         check(SM80, AsmStyle::Cuda, text, &["+r"])
             .unwrap()
-            .repeatable
+            .is_repeatable()
     };
     assert!(!repeatable(".reg .b32 t; add.s32 %0, %0, 1;"));
     assert!(!repeatable("L: sub.s32 %0, %0, 1;"));
@@ -322,8 +322,8 @@ fn operands_with_names_and_wrong_ones() {
     let text = "cvt.%1i.s32.f32 %[x], %2;";
     let report = check_inline_asm(version, target, AsmStyle::Cuda, text, &all).unwrap();
     assert_eq!(
-        (report.reads, report.writes),
-        (owned(&["%2"]), owned(&["%[x]"]))
+        (report.reads(), report.writes()),
+        (&owned(&["%2"])[..], &owned(&["%[x]"])[..])
     );
     // Invalid constraints, and an input tied to an input.
     let error = AsmOperand::from_constraint("=x").unwrap_err();
@@ -356,7 +356,7 @@ fn a_name_inside_does_not_catch_an_operand() {
     assert_eq!(
         check_asm(version, target, text, &[("a", T::B32)])
             .unwrap()
-            .reads,
+            .reads(),
         ["a"]
     );
     k.ret().emit(()).unwrap();

@@ -197,8 +197,8 @@ fn a_matrix_product() -> Result<(), BuildError> {
         "{\n.reg .f32 t;\nadd.f32 t, {x}, {x};\nst.global.f32 [{p}], t;\n}",
         &[("x", d[0].into()), ("p", to.into())],
     )?;
-    assert_eq!(report.reads, ["x", "p", "t"]);
-    assert_eq!((report.memory.len(), report.instructions), (1, 2));
+    assert_eq!(report.reads(), ["x", "p", "t"]);
+    assert_eq!((report.memory().len(), report.instruction_count()), (1, 2));
     k.asm(
         "add.f32 {t}, {x}, {x};",
         &[("x", d[0].into()), ("t", t.into())],

@@ -124,6 +124,11 @@ pub fn body_with_capacity(bytes: usize) -> Body {
     Body::with_capacity(bytes)
 }
 
+/// Reserves capacity for as many statements, operands and registers as a body has.
+pub fn double_capacity(body: &mut Body) {
+    body.double_capacity();
+}
+
 /// Adds a statement at its place in the source, counted from the base of the body.
 #[inline(always)]
 pub fn push_statement(body: &mut Body, statement: Statement, span: StmtSpan) -> StmtId {

@@ -28,6 +28,16 @@ impl Body {
         body
     }
 
+    /// Reserves capacity for as many statements, operands and registers as there are.
+    pub(crate) fn double_capacity(&mut self) {
+        self.statements.rows.reserve(self.statements.len());
+        self.origins.reserve(self.origins.len());
+        self.insts.rows.reserve(self.insts.len());
+        self.pool.operands.reserve(self.pool.operands.len());
+        self.pool.addresses.rows.reserve(self.pool.addresses.len());
+        self.registers.rows.reserve(self.registers.len());
+    }
+
     /// Takes the body that was just read out and keeps the storage for the next one. The result is
     /// empty until it gets its tables from [`share`](Self::share).
     pub(crate) fn split_off(&mut self) -> Body {

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use ptx_ir::query::{Environment, NameTypes, Queries};
-use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, Span, StmtId};
+use ptx_ir::{Body, FuncId, Inst, InstId, Module, Operand, SigId, StmtId};
 use ptx_isa::{
     Deprecation, FormMatch, InstQuery, Modifier, NoForm, OperandShape, OperandViolation, Role,
     Violation,
@@ -57,6 +57,17 @@ fn verdict(environment: Environment, query: &InstQuery<'_>) -> Verdict {
     }
 }
 
+/// An instruction whose operands belong to the pool of a body.
+#[derive(Copy, Clone, Debug)]
+pub struct NewInst<'o> {
+    /// Its mnemonic.
+    pub sig: SigId,
+    /// The predicate of its guard.
+    pub guard: Option<Operand>,
+    /// Its operands, without the guard.
+    pub operands: &'o [Operand],
+}
+
 /// Checks the instructions of a module.
 #[derive(Clone, Debug)]
 pub(crate) struct Instructions {
@@ -101,28 +112,21 @@ impl Instructions {
         module: &Module,
         environment: Environment,
         body: &Body,
-        id: InstId,
+        inst: NewInst<'_>,
     ) -> bool {
-        let Some(inst) = body.inst(id) else {
-            return false;
-        };
-        if let Some(guard) = inst.guard() {
-            match body.pool().get(guard.predicate) {
-                Operand::Reg(register) if self.queries.names().may_guard(register) => {}
-                _ => return false,
-            }
+        match inst.guard {
+            None => {}
+            Some(Operand::Reg(register)) if self.queries.names().may_guard(register) => {}
+            Some(_) => return false,
         }
-        let operands = body.operands(id);
-        let legal = self
-            .queries
-            .answer(module, body, inst.sig, operands, |query| {
-                verdict(environment, query)
-            });
+        let legal = (self.queries).answer(module, body, inst.sig, inst.operands, |query| {
+            verdict(environment, query)
+        });
         let traits = self.traits.get(inst.sig.as_u32() as usize);
         let traits = traits.copied().unwrap_or_default();
         matches!(legal, Some(Verdict::Clean | Verdict::Deprecated))
             && !traits.calls
-            && !self.parameters.matters(inst, traits.effects)
+            && !(self.parameters).matters(inst.guard.is_some(), traits.effects)
     }
 
     /// Enters a body.
@@ -163,14 +167,22 @@ impl Instructions {
                 .check(context, body, stmt, inst, operands, traits.effects);
         }
         if legal != Verdict::Clean {
-            self.report(context, body.source_span(stmt), inst.sig);
+            self.report(context, body, stmt, inst.sig, operands);
         }
     }
 
     #[cold]
-    fn report(&self, context: &mut Context<'_>, statement: Span, sig: SigId) {
-        let environment = context.environment;
-        let found = self.queries.ask_again(context.module, sig, |query| {
+    fn report(
+        &mut self,
+        context: &mut Context<'_>,
+        body: &Body,
+        stmt: StmtId,
+        sig: SigId,
+        operands: &[Operand],
+    ) {
+        let (module, environment) = (context.module, context.environment);
+        let statement = body.source_span(stmt);
+        let found = (self.queries).ask_again(module, body, sig, operands, |query| {
             match environment.select(query) {
                 Err(no_form) => alloc::vec![mismatch(query, &no_form)],
                 Ok(form) if form.violations().is_empty() => {

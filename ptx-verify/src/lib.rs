@@ -70,7 +70,7 @@ pub use options::Options;
 pub use requires::{Reason, Requirements, requires};
 pub use retarget::retarget;
 #[doc(hidden)]
-pub use statement_checker::{Direction, StatementChecker};
+pub use statement_checker::{Direction, NewInst, StatementChecker};
 pub use unused::unused;
 
 use alloc::vec::Vec;

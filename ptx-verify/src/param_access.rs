@@ -81,8 +81,8 @@ impl Parameters {
 
     /// Whether there are rules about an instruction with these effects.
     #[inline]
-    pub(crate) fn matters(&self, inst: &Inst, effects: Effects) -> bool {
-        (!self.directions.is_empty() || inst.guard().is_some()) && (effects.reads || effects.writes)
+    pub(crate) fn matters(&self, is_guarded: bool, effects: Effects) -> bool {
+        (!self.directions.is_empty() || is_guarded) && (effects.reads || effects.writes)
     }
 
     /// Reports a result that is read, a parameter that is written, and a parameter of a call under a guard.
@@ -96,10 +96,10 @@ impl Parameters {
         operands: &[Operand],
         effects: Effects,
     ) {
-        if !self.matters(inst, effects) {
+        let guarded = inst.guard().is_some();
+        if !self.matters(guarded, effects) {
             return;
         }
-        let guarded = inst.guard().is_some();
         for (nth, &operand) in (0..).zip(operands) {
             let Operand::Address(id) = operand else {
                 continue;

@@ -3,12 +3,13 @@
 use alloc::vec::Vec;
 use ptx_ir::query::Environment;
 use ptx_ir::{
-    Binding, Body, Diagnostic, FuncId, InstId, LabelId, Module, Param, Severity, Statement, StmtId,
+    Binding, Body, Diagnostic, FuncId, LabelId, Module, Param, Severity, Statement, StmtId,
 };
 
 use crate::body;
 use crate::context::Context;
 use crate::instruction::Instructions;
+pub use crate::instruction::NewInst;
 pub use crate::param_access::Direction;
 
 /// Checks single statements of a module that is being built. What was declared since the last statement has to be
@@ -64,13 +65,13 @@ impl StatementChecker {
         self.instructions.tables.remove(label);
     }
 
-    /// Whether an instruction of the entered body is legal as far as this is known without a look at other statements;
-    /// if not, [`errors`](Self::errors) decides.
+    /// Whether an instruction that is added to the entered body is legal as far as this is known without a look at other
+    /// statements; if not, [`errors`](Self::errors) decides when it is added.
     #[inline]
     #[must_use]
-    pub fn is_legal(&mut self, module: &Module, body: &Body, id: InstId) -> bool {
+    pub fn is_legal(&mut self, module: &Module, body: &Body, inst: NewInst<'_>) -> bool {
         let environment = self.environment;
-        self.instructions.is_legal(module, environment, body, id)
+        self.instructions.is_legal(module, environment, body, inst)
     }
 
     /// The errors of a statement of the entered body, without warnings. Spans are from the start of the module's

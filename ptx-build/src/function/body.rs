@@ -5,9 +5,9 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use ptx_ir::raw::{RawBody, push_statement};
+use ptx_ir::raw::{RawBody, double_capacity, push_statement};
 use ptx_ir::{
-    Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
+    Binding, Declarator, DirectiveId, DirectiveStmt, EntityId, FuncId, FunctionKind, GuardSense, Label,
     LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
     Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
 };
@@ -79,6 +79,9 @@ impl RangeInfo {
 
 /// The deepest indentation, which is that of the canonical style.
 pub(super) const MOST_TABS: usize = 32;
+
+/// The tables of a function with so many statements double when they are full: each growth copies them.
+const MANY: usize = 1 << 12;
 
 /// A scope that is open.
 #[derive(Default, Debug)]
@@ -170,6 +173,8 @@ pub(crate) struct Body {
     /// Whether the statement has a form that only the parser can judge.
     pub(crate) is_irregular: bool,
     pub(crate) mentions: Vec<Dependency>,
+    /// Whether the records have registers that the checker does not know.
+    pub(crate) has_new_registers: bool,
     /// The registers among them that no statement before this one mentions.
     pub(crate) unused: Vec<u32>,
     pub(crate) error: Option<BuildError>,
@@ -232,6 +237,7 @@ impl Body {
             guard: None,
             predicate: None,
             mentions: Vec::new(),
+            has_new_registers: false,
             unused: Vec::new(),
             error: None,
             unfinished: None,
@@ -253,6 +259,12 @@ impl Body {
     /// A statement with these dependencies was added: the registers among them have to be declared.
     #[inline]
     pub(crate) fn note_use(&mut self) {
+        if !self.unused.is_empty() {
+            self.note_first_use();
+        }
+    }
+
+    fn note_first_use(&mut self) {
         for register in self.unused.drain(..) {
             if let Some(info) = self.registers.get_mut(register as usize) {
                 info.is_used = true;
@@ -392,6 +404,9 @@ impl Body {
     pub(super) fn push_statement(&mut self, statement: Statement, span: Span) -> StmtId {
         let span = StmtSpan::new(span, false);
         let id = push_statement(&mut self.records, statement, span);
+        if id.index() >= MANY && id.index().is_power_of_two() {
+            double_capacity(&mut self.records);
+        }
         self.out.push(id);
         id
     }
@@ -420,9 +435,13 @@ impl Body {
         let Some(info) = self.registers.get_mut(register as usize) else {
             return RegId::new(u32::MAX);
         };
-        let (decl, number) = (info.decl, info.number);
-        let registers = self.records.registers_mut();
-        *(info.id).get_or_insert_with(|| registers.push(Register::new(decl, number)))
+        let id = match info.id {
+            Some(id) => id,
+            None => (self.records.registers_mut()).push(Register::new(info.decl, info.number)),
+        };
+        info.id = Some(id);
+        self.has_new_registers = true;
+        id
     }
 
     /// The name of fresh registers or of a parameter.

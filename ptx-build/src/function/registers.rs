@@ -46,7 +46,6 @@ fn prefix(ty: ScalarType) -> String {
 
 impl FunctionBuilder<'_> {
     /// A fresh register: `%r1`, `%rd2`, `%f3`, `%p1`, …
-    #[inline]
     pub fn reg(&mut self, ty: ScalarType) -> Reg {
         let place = self.body.fresh_of.get(ty.index()).copied().flatten();
         let at = match place {
@@ -63,11 +62,10 @@ impl FunctionBuilder<'_> {
             };
             name = fresh.last;
         }
-        let reg = self.push_register((decl, number), name, ty, 1, false);
-        if let Some(info) = self.body.registers.last_mut() {
-            info.is_fresh = true;
-        }
-        reg
+        self.push_register(RegisterInfo {
+            is_fresh: true,
+            ..RegisterInfo::new(name, (decl, number), ty)
+        })
     }
 
     pub(super) fn add_fresh(&mut self, ty: ScalarType) -> usize {
@@ -104,27 +102,10 @@ impl FunctionBuilder<'_> {
         at
     }
 
-    pub(super) fn push_register(
-        &mut self,
-        (decl, number): (RegDeclId, u32),
-        name: ShortName,
-        ty: ScalarType,
-        vector: u8,
-        parameter: bool,
-    ) -> Reg {
+    #[inline]
+    pub(super) fn push_register(&mut self, info: RegisterInfo) -> Reg {
         let index = self.body.registers.len() as u32;
-        self.body.registers.push(RegisterInfo {
-            name,
-            id: None,
-            decl,
-            number,
-            ty,
-            vector,
-            visible: true,
-            is_parameter: parameter,
-            is_fresh: false,
-            is_used: false,
-        });
+        self.body.registers.push(info);
         Reg {
             owner: self.body.owner,
             index,
@@ -151,7 +132,11 @@ impl FunctionBuilder<'_> {
             decl = self.body.add_register_name(name, None, ty, vector);
             self.body.is_in_order = false;
         }
-        let reg = self.push_register((decl, 0), short, ty, vector, parameter);
+        let reg = self.push_register(RegisterInfo {
+            vector,
+            is_parameter: parameter,
+            ..RegisterInfo::new(short, (decl, 0), ty)
+        });
         if parameter {
             self.body.record_register(reg.index);
         }
@@ -401,7 +386,10 @@ impl FunctionBuilder<'_> {
             return Err(hidden("register", &name));
         }
         let short = ShortName::new(&name, &mut self.body.long_names);
-        let reg = self.push_register((decl, number as u32), short, ty, vector, false);
+        let reg = self.push_register(RegisterInfo {
+            vector,
+            ..RegisterInfo::new(short, (decl, number as u32), ty)
+        });
         let meaning = Meaning::Register(reg.index);
         match last {
             // The place that was kept for it.

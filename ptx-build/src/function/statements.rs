@@ -6,6 +6,7 @@ use alloc::string::{String, ToString};
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
 use ptx_isa::Opcode;
+use ptx_verify::NewInst;
 
 use super::FunctionBuilder;
 use super::body::MOST_TABS;
@@ -135,12 +136,24 @@ impl<'m> FunctionBuilder<'m> {
     fn add_instruction(&mut self, sig: SigId) -> Result<(), BuildError> {
         self.enter();
         let body = &mut self.body;
+        let draft = &mut self.module.draft;
+        if body.has_new_registers {
+            body.has_new_registers = false;
+            draft.checker.extend_body(&body.records);
+        }
+        let (guard, operands) = match body.operands.split_first() {
+            Some((guard, operands)) if body.predicate.is_some() => (Some(*guard), operands),
+            _ => (None, body.operands.as_slice()),
+        };
+        let inst = NewInst {
+            sig,
+            guard,
+            operands,
+        };
+        let is_legal = (draft.checker).is_legal(&draft.module, &body.records, inst);
         let range = body.records.pool_mut().extend(&body.operands);
         let inst = Inst::new(sig, range, body.predicate);
         let id = body.records.insts_mut().push(inst);
-        let draft = &mut self.module.draft;
-        draft.checker.extend_body(&body.records);
-        let is_legal = draft.checker.is_legal(&draft.module, &body.records, id);
         let indent = body.depth().min(MOST_TABS);
         let span = Span::at(body.committed + indent, body.out.text.len() - 1);
         let stmt = body.push_statement(Statement::Inst(id), span);

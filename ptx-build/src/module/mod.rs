@@ -103,7 +103,7 @@ impl ModuleBuilder {
     /// # Errors
     ///
     /// A rule about more than one function is violated, or a function mentions a file that the module does not have.
-    pub fn finish(self) -> Result<Module, BuildError> {
+    pub fn finish(mut self) -> Result<Module, BuildError> {
         let mut mentioned = self.mentioned_files.iter();
         if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {
             let message =
@@ -113,6 +113,8 @@ impl ModuleBuilder {
                 BuildError::new(BuildErrorKind::Unplaced, message, help).code_is(Code::DebugInfo)
             );
         }
+        // Its memory is used for the source.
+        drop(core::mem::take(&mut self.tables.past));
         let is_header_late = self.draft.is_header_late();
         let module = self.draft.finish(&self.tables.header, self.text);
         let found = Draft::errors(&module, is_header_late);

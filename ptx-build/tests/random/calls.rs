@@ -601,6 +601,6 @@ fn fragment(
         operands.push((name, operand));
     }
     if let Some(report) = log.note("fragment", k.asm(text, &operands)) {
-        events.push(Event::Made(labels.map(|l| l + report.instructions)));
+        events.push(Event::Made(labels.map(|l| l + report.instruction_count())));
     }
 }

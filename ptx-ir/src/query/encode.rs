@@ -32,11 +32,10 @@ pub(super) struct Encoder<'m> {
 }
 
 impl Encoder<'_> {
-    /// Encodes the operands of an instruction.
+    /// Encodes the first operands that are simple, as those of most instructions are: registers, small integers and
+    /// addresses in registers. Gives the bytes of the key, how many bits they are, and how many operands.
     #[inline]
-    pub(super) fn encode(&self, operands: &[Operand], key: &mut ShapeKey) -> Result<(), Unknown> {
-        // Most instructions have a few registers, small integers and an address in a register: these are gathered in
-        // one word.
+    pub(super) fn simple_operands(&self, operands: &[Operand]) -> (u64, u32, usize) {
         let mut word = u64::from(self.names.in_entry());
         let (mut bits, mut done) = (8, 0);
         for &operand in operands {
@@ -50,6 +49,12 @@ impl Encoder<'_> {
             bits += len;
             done += 1;
         }
+        (word, bits, done)
+    }
+
+    /// Encodes the operands of an instruction.
+    pub(super) fn encode(&self, operands: &[Operand], key: &mut ShapeKey) -> Result<(), Unknown> {
+        let (word, bits, done) = self.simple_operands(operands);
         key.start(word, (bits / 8) as u8);
         let rest = operands.get(done..).unwrap_or_default();
         let mut rest = rest.iter();

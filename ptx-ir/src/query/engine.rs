@@ -83,11 +83,13 @@ impl<A: Copy> Queries<A> {
     }
 
     /// What the names of the module and of the entered body denote, to extend while the body grows.
+    #[inline]
     pub const fn names_mut(&mut self) -> &mut NameTypes {
         &mut self.names
     }
 
     /// What the names of the module and of the entered body denote.
+    #[inline]
     #[must_use]
     pub const fn names(&self) -> &NameTypes {
         &self.names
@@ -104,10 +106,32 @@ impl<A: Copy> Queries<A> {
         operands: &[Operand],
         ask: impl FnOnce(&InstQuery<'_>) -> A,
     ) -> Option<A> {
-        let entry = self.mnemonics.get_mut(sig.as_u32() as usize)?;
+        let entry = self.mnemonics.get(sig.as_u32() as usize)?;
         if !entry.known {
             return None;
         }
+        let encoder = Encoder {
+            body,
+            names: &self.names,
+            immediates: entry.immediates,
+        };
+        let (word, _, done) = encoder.simple_operands(operands);
+        match entry.last {
+            Some((last, answer)) if last == word.into() && done == operands.len() => Some(answer),
+            _ => self.answer_again(module, body, sig, operands, ask),
+        }
+    }
+
+    /// The answer for an instruction whose operands are not simple, or of another shape than the last ones.
+    fn answer_again(
+        &mut self,
+        module: &Module,
+        body: &Body,
+        sig: SigId,
+        operands: &[Operand],
+        ask: impl FnOnce(&InstQuery<'_>) -> A,
+    ) -> Option<A> {
+        let entry = self.mnemonics.get_mut(sig.as_u32() as usize)?;
         let encoder = Encoder {
             body,
             names: &self.names,
@@ -132,14 +156,22 @@ impl<A: Copy> Queries<A> {
         Some(answer)
     }
 
-    /// Asks about the operands of the last [`answer`](Self::answer) once more, for what was not worth remembering.
+    /// Asks about an instruction that had an [`answer`](Self::answer) once more, for what was not worth remembering.
     #[cold]
     pub fn ask_again<R>(
-        &self,
+        &mut self,
         module: &Module,
+        body: &Body,
         sig: SigId,
+        operands: &[Operand],
         ask: impl FnOnce(&InstQuery<'_>) -> R,
     ) -> Option<R> {
+        let encoder = Encoder {
+            body,
+            names: &self.names,
+            immediates: self.mnemonics.get(sig.as_u32() as usize)?.immediates,
+        };
+        encoder.encode(operands, &mut self.key).ok()?;
         Some(ask_table(&Mnemonic::of(module, sig)?, &self.key, ask))
     }
 

@@ -181,6 +181,7 @@ impl NameTypes {
     }
 
     /// Whether the body belongs to a kernel.
+    #[inline]
     #[must_use]
     pub fn in_entry(&self) -> bool {
         self.in_entry
