@@ -87,11 +87,7 @@ pub(crate) struct RegisterInfo {
 
 impl RegisterInfo {
     #[inline]
-    pub(crate) fn new(
-        name: ShortName,
-        (decl, number): (RegDeclId, u32),
-        ty: ScalarType,
-    ) -> Self {
+    pub(crate) fn new(name: ShortName, (decl, number): (RegDeclId, u32), ty: ScalarType) -> Self {
         Self {
             name,
             id: None,

@@ -182,17 +182,18 @@ impl Instructions {
     ) {
         let (module, environment) = (context.module, context.environment);
         let statement = body.source_span(stmt);
-        let found = (self.queries).ask_again(module, body, sig, operands, |query| {
-            match environment.select(query) {
-                Err(no_form) => alloc::vec![mismatch(query, &no_form)],
-                Ok(form) if form.violations().is_empty() => {
-                    let old = environment.deprecations(&form);
-                    let old = old.map(|deprecation| deprecated(query, deprecation));
-                    redundant(query, &form).chain(old).collect()
+        let found =
+            (self.queries).ask_again(module, body, sig, operands, |query| {
+                match environment.select(query) {
+                    Err(no_form) => alloc::vec![mismatch(query, &no_form)],
+                    Ok(form) if form.violations().is_empty() => {
+                        let old = environment.deprecations(&form);
+                        let old = old.map(|deprecation| deprecated(query, deprecation));
+                        redundant(query, &form).chain(old).collect()
+                    }
+                    Ok(form) => violations(query, &form),
                 }
-                Ok(form) => violations(query, &form),
-            }
-        });
+            });
         for (part, kind) in found.into_iter().flatten() {
             context.report(Location::part(statement, part), InstProblem { sig, kind });
         }

@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::raw::{RawBody, double_capacity, push_statement};
 use ptx_ir::{
-    Binding, Declarator, DirectiveId, DirectiveStmt, EntityId, FuncId, FunctionKind, GuardSense, Label,
-    LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
+    Binding, Declarator, DirectiveId, DirectiveStmt, EntityId, FuncId, FunctionKind, GuardSense,
+    Label, LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
     Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
