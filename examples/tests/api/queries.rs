@@ -104,7 +104,8 @@ fn queries_follow_edits() {
         at.select_clean(query).is_some()
     });
     assert_eq!(legal, Some(true));
-    let section = queries.ask_again(&module, sig, |query| {
+    let operands = body.operands(inst);
+    let section = queries.ask_again(&module, body, sig, operands, |query| {
         at.select(query).map(|f| f.form().section())
     });
     assert_eq!(section.unwrap().unwrap(), "9.7.3.15");

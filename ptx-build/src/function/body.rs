@@ -23,6 +23,7 @@ use crate::lexical::ends_with_digit;
 use crate::literal::constant;
 use crate::mnemonic::Mnemonic;
 use crate::module::tables::DeclState;
+use crate::text::Text;
 
 /// The handle of a parameter or result.
 #[derive(Copy, Clone, Debug)]
@@ -108,7 +109,10 @@ impl Fresh {
     /// The name of the last register.
     #[cold]
     pub(super) fn name(&self, long: &mut Vec<String>) -> ShortName {
-        ShortName::new(&format!("{}{}", self.prefix, self.count), long)
+        let mut name = Text::default();
+        name.push_str(&self.prefix);
+        name.push_number(self.count.into());
+        ShortName::new(name.after(0), long)
     }
 
     /// Whether a name is, or can become, that of such a register.
