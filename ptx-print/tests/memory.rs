@@ -1,7 +1,8 @@
 //! What reading allocates, counted: few calls of the allocator, and little more than the module.
 #![allow(missing_docs)]
 
-#[path = "../benches/inputs/mod.rs"]
+#[path = "../../bench/src/lib.rs"]
+#[allow(unreachable_pub, reason = "the library of another package")]
 mod inputs;
 
 use std::alloc::System;

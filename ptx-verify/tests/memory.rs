@@ -1,7 +1,8 @@
 //! What verifying allocates beyond the module: at most a byte for each byte of a large source.
 #![allow(missing_docs)]
 
-#[path = "../../ptx-print/benches/inputs/mod.rs"]
+#[path = "../../bench/src/lib.rs"]
+#[allow(unreachable_pub, reason = "the library of another package")]
 mod inputs;
 
 use std::alloc::System;

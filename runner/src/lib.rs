@@ -1,4 +1,4 @@
-//! Runs kernels on a GPU, if the machine has one, so that what they compute can be compared.
+//! Runs kernels on a GPU, if the machine has one, to compare what they compute. Needs the feature `cuda`.
 //!
 //! ```
 //! use runner::{Argument, Gpu, Launch};
@@ -9,6 +9,7 @@
 //! assert_eq!(buffers[0], 7u32.to_ne_bytes());
 //! # Ok::<(), anyhow::Error>(())
 //! ```
+#![cfg(feature = "cuda")]
 
 mod tensor;
 

@@ -9,12 +9,12 @@ use ptx_ir::Limits;
 use ptx_print::Style;
 
 use super::timing::{Timing, measure};
-use super::{assembler, inputs, others};
+use super::{assembler, others};
 use crate::assembler::Assemblers;
 
 /// A text, and what was measured on it.
 pub(crate) struct Column {
-    pub(crate) input: inputs::Input,
+    pub(crate) input: ::bench::Input,
     /// Where it was written for other programs.
     pub(crate) path: PathBuf,
     /// Texts beyond the large file: neither ptxas nor other crates read them.
@@ -29,7 +29,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    pub(crate) fn new(input: inputs::Input, path: PathBuf) -> Self {
+    pub(crate) fn new(input: ::bench::Input, path: PathBuf) -> Self {
         let others = others::CRATES.iter().map(|_| None).collect();
         Self {
             long: input.name.ends_with("MB"),

@@ -1,5 +1,5 @@
 //! What reading allocates. Counting slows an allocator down, so a separate program does it:
-//! the bench `memory` of ptx-print.
+//! the benchmark `memory`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,9 @@ pub(crate) fn count(root: &Path, target: &Path, files: &[PathBuf]) -> Result<Vec
             "bench",
             "--quiet",
             "-p",
-            "ptx-print",
+            "bench",
+            "--features",
+            "measure",
             "--bench",
             "memory",
             "--target-dir",

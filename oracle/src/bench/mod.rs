@@ -2,8 +2,6 @@
 
 mod assembler;
 mod column;
-#[path = "../../../ptx-print/benches/inputs/mod.rs"]
-mod inputs;
 mod memory;
 mod others;
 mod report;
@@ -93,8 +91,8 @@ fn target_folder() -> Result<PathBuf> {
     Ok(target.context("the target folder")?.to_owned())
 }
 
-fn texts(args: &Args) -> Result<Vec<inputs::Input>> {
-    let mut texts = inputs::all();
+fn texts(args: &Args) -> Result<Vec<::bench::Input>> {
+    let mut texts = ::bench::all();
     let large = texts.last().context("no files to measure")?;
     let (file, text) = (large.file.clone(), large.text.clone());
     let sizes = [
@@ -105,8 +103,8 @@ fn texts(args: &Args) -> Result<Vec<inputs::Input>> {
     let sizes = sizes.into_iter().chain([("400 MB", 400, args.huge)]);
     for (name, millions, wanted) in sizes {
         if wanted {
-            let text = inputs::repeated(&text, millions * 1_000_000);
-            texts.push(inputs::Input {
+            let text = ::bench::repeated(&text, millions * 1_000_000);
+            texts.push(::bench::Input {
                 name,
                 file: file.clone(),
                 text,

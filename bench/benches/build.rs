@@ -1,4 +1,4 @@
-//! `cargo bench -p ptx-build`: instructions a second, until the last statement and until the module is finished. Nothing is
+//! `cargo bench -p bench --features measure --bench build`: instructions a second, until the last statement and until the module is finished. Nothing is
 //! asserted about time.
 
 #![allow(missing_docs)]

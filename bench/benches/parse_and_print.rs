@@ -1,10 +1,8 @@
-//! `cargo bench -p ptx-print --bench throughput`: bytes a second of reading and printing real
-//! files. Nothing is asserted about time. `cargo xtask bench` sets the figures beside those of
+//! `cargo bench -p bench --features measure --bench parse_and_print`: bytes a second of reading and printing real
+//! files. Nothing is asserted about time. `cargo oracle bench` compares with
 //! NVIDIA's assembler.
 
 #![allow(missing_docs)]
-
-mod inputs;
 
 use std::sync::{Arc, LazyLock};
 
@@ -13,7 +11,7 @@ use divan::counter::BytesCount;
 use ptx_ir::{Limits, Module};
 use ptx_print::Style;
 
-static INPUTS: LazyLock<Vec<inputs::Input>> = LazyLock::new(inputs::all);
+static INPUTS: LazyLock<Vec<bench::Input>> = LazyLock::new(bench::all);
 
 fn main() {
     for input in INPUTS.iter() {

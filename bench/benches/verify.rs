@@ -1,9 +1,6 @@
-//! `cargo bench -p ptx-verify`: bytes a second of reading and of verifying real files. Nothing is asserted about time.
+//! `cargo bench -p bench --features measure --bench verify`: bytes a second of reading and of verifying real files. Nothing is asserted about time.
 
 #![allow(missing_docs)]
-
-#[path = "../../ptx-print/benches/inputs/mod.rs"]
-mod inputs;
 
 use std::sync::{Arc, LazyLock};
 
@@ -11,7 +8,7 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use ptx_ir::Limits;
 
-static INPUTS: LazyLock<Vec<inputs::Input>> = LazyLock::new(inputs::all);
+static INPUTS: LazyLock<Vec<bench::Input>> = LazyLock::new(bench::all);
 
 fn main() {
     for input in INPUTS.iter() {

@@ -1,10 +1,7 @@
-//! `cargo bench -p ptx-analysis`: bytes a second of the facts, of control flow with liveness, and of all together.
+//! `cargo bench -p bench --features measure --bench analysis`: bytes a second of the facts, of control flow with liveness, and of all together.
 //! Nothing is asserted about time, except that twice the function takes at most a little more than twice the time.
 #![allow(clippy::expect_used, reason = "known input")]
 #![allow(missing_docs)]
-
-#[path = "../../ptx-print/benches/inputs/mod.rs"]
-mod inputs;
 
 use std::sync::LazyLock;
 
@@ -22,7 +19,7 @@ use ptx_analysis::value_numbering::ValueNumbers;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
-static INPUTS: LazyLock<Vec<inputs::Input>> = LazyLock::new(inputs::all);
+static INPUTS: LazyLock<Vec<bench::Input>> = LazyLock::new(bench::all);
 
 fn main() {
     for input in INPUTS.iter() {

@@ -1,10 +1,8 @@
-//! `cargo bench -p ptx-print --bench memory [-- FILE…]`: what reading allocates, counted by the
+//! `cargo bench -p bench --features measure --bench memory [-- FILE…]`: what reading allocates, counted by the
 //! allocator. One line per file: name, bytes, allocations, peak bytes, bytes kept by the module.
-//! The source itself is not counted. Without files, the inputs of `throughput`.
+//! The source itself is not counted. Without files, the inputs of the other benchmarks.
 
 #![allow(missing_docs)]
-
-mod inputs;
 
 use std::alloc::System;
 use std::path::Path;
@@ -28,7 +26,7 @@ fn main() -> std::io::Result<()> {
         measure(file, source);
     }
     if files.is_empty() {
-        for input in inputs::all() {
+        for input in bench::all() {
             measure(
                 &format!("{} ({})", input.name, input.file),
                 input.text.into(),

@@ -1,4 +1,4 @@
-//! What is measured: real files of three sizes, and larger texts made of the largest one.
+//! The inputs of the benchmarks: real files of three sizes, and larger texts made of the largest one.
 
 use std::collections::HashSet;
 use std::fs;
@@ -15,16 +15,19 @@ const MEDIUM: u64 = 200_000;
 const LARGE: usize = 5_000_000;
 
 /// A text to measure.
-pub(crate) struct Input {
+#[derive(Clone, Debug)]
+pub struct Input {
     /// `small`, `medium`, `large`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The file it comes from.
-    pub(crate) file: String,
-    pub(crate) text: Vec<u8>,
+    pub file: String,
+    /// Its text, repeated if the file is too small.
+    pub text: Vec<u8>,
 }
 
 /// A small, a medium and a large text of nvcc; fewer where there are no files.
-pub(crate) fn all() -> Vec<Input> {
+#[must_use]
+pub fn all() -> Vec<Input> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .unwrap_or(Path::new("."));
@@ -79,7 +82,8 @@ fn for_debugger(path: &Path) -> bool {
 
 /// A text of at least `size` bytes: everything after the header again and again, each time with
 /// other names for the functions and variables of the module.
-pub(crate) fn repeated(text: &[u8], size: usize) -> Vec<u8> {
+#[must_use]
+pub fn repeated(text: &[u8], size: usize) -> Vec<u8> {
     if text.len() >= size {
         return text.to_vec();
     }

@@ -1,10 +1,7 @@
-//! `cargo bench -p ptx-edit --bench editing`: edits of real files of three sizes. One edit takes as long in each; the text is
+//! `cargo bench -p bench --features measure --bench edit`: edits of real files of three sizes. One edit takes as long in each; the text is
 //! printed once in the end. Nothing is asserted about time.
 
 #![allow(missing_docs, clippy::unwrap_used)]
-
-#[path = "../../ptx-print/benches/inputs/mod.rs"]
-mod inputs;
 
 use std::sync::LazyLock;
 
@@ -12,7 +9,7 @@ use divan::Bencher;
 use ptx_edit::{EditModule as _, Editor};
 use ptx_ir::{FuncId, Module, Operand, Statement, StmtId};
 
-static INPUTS: LazyLock<Vec<inputs::Input>> = LazyLock::new(inputs::all);
+static INPUTS: LazyLock<Vec<bench::Input>> = LazyLock::new(bench::all);
 
 fn main() {
     for input in INPUTS.iter() {

@@ -1,10 +1,6 @@
-//! `cargo bench -p ptx-transform --bench instrument`: probes at every load of texts of 5 MB and more. Nothing is asserted about time.
+//! `cargo bench -p bench --features measure --bench instrument`: probes at every load of texts of 5 MB and more. Nothing is asserted about time.
 
 #![allow(missing_docs, clippy::unwrap_used)]
-
-#[allow(dead_code, reason = "names of files")]
-#[path = "../../ptx-print/benches/inputs/mod.rs"]
-mod inputs;
 
 use std::sync::LazyLock;
 
@@ -18,12 +14,12 @@ use ptx_transform::instrument::{
 const SIZE: usize = 5_000_000;
 
 static INPUTS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
-    let of = |i: inputs::Input| match i.name {
-        "medium" => Some(("medium, repeated", inputs::repeated(&i.text, SIZE))),
+    let of = |i: bench::Input| match i.name {
+        "medium" => Some(("medium, repeated", bench::repeated(&i.text, SIZE))),
         "large" => Some(("large", i.text)),
         _ => None,
     };
-    inputs::all().into_iter().filter_map(of).collect()
+    bench::all().into_iter().filter_map(of).collect()
 });
 
 fn main() {
