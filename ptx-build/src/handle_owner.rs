@@ -1,6 +1,5 @@
 //! Owners of handles, and the error of a handle that is used in another function or module.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -81,9 +80,9 @@ impl Names {
     }
 }
 
-/// The functions of a module that were begun.
+/// The functions of a module that were begun, in the order of their numbers.
 #[derive(Default, Debug)]
-pub(crate) struct HandleOwners(BTreeMap<u32, Names>);
+pub(crate) struct HandleOwners(Vec<(u32, Names)>);
 
 impl HandleOwners {
     /// A function is begun.
@@ -93,12 +92,19 @@ impl HandleOwners {
             function,
             ..Names::default()
         };
-        self.0.insert(owner, names);
+        self.0.push((owner, names));
+    }
+
+    fn find(&self, owner: u32) -> Option<usize> {
+        self.0.binary_search_by_key(&owner, |(o, _)| *o).ok()
     }
 
     /// A function is finished, or abandoned: its names are kept for later mistakes.
     pub(crate) fn end(&mut self, owner: u32, names: Names) {
-        self.0.insert(owner, names);
+        let known = self.find(owner).and_then(|i| self.0.get_mut(i));
+        if let Some((_, known)) = known {
+            *known = names;
+        }
     }
 
     /// A handle that does not belong to the place where it is used: a function, or the module itself.
@@ -106,8 +112,8 @@ impl HandleOwners {
     pub(crate) fn refuse(&self, handle: Handle, place: Option<&str>) -> BuildError {
         let (owner, index) = handle.owner();
         let noun = handle.noun();
-        let what = match self.0.get(&owner) {
-            Some(names) => {
+        let what = match self.find(owner).and_then(|i| self.0.get(i)) {
+            Some((_, names)) => {
                 let name = names.of(handle, index);
                 let name = name.map_or(String::new(), |n| format!(" `{n}`"));
                 format!("the {noun}{name} of `{}`", names.function)

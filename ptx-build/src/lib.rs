@@ -65,6 +65,7 @@ mod literal;
 mod mnemonic;
 mod module;
 mod name_scope;
+mod name_table;
 mod number;
 mod operand;
 mod operand_count;

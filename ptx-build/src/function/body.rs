@@ -1,6 +1,6 @@
 //! What is known of a function while it is made.
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -23,6 +23,7 @@ use crate::lexical::ends_with_digit;
 use crate::literal::constant;
 use crate::mnemonic::Mnemonic;
 use crate::module::tables::DeclState;
+use crate::name_table::{Declared, Meaning, NameTable};
 use crate::text::Text;
 
 /// The handle of a parameter or result.
@@ -31,18 +32,6 @@ pub(crate) enum Parameter {
     Unnamed,
     Variable(u32),
     Register(u32),
-}
-
-/// What a name of a function means.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum Meaning {
-    Register(u32),
-    Local(u32),
-    Label(u32),
-    /// A member of a range of registers that nothing mentioned yet.
-    Member,
-    /// A function that is declared here, by its number in the module.
-    Function(u32),
 }
 
 /// Registers that were declared as a range, `%r<100>`, or by a plain name.
@@ -57,8 +46,8 @@ pub(crate) struct RangeInfo {
     /// How many scopes were open.
     pub(super) depth: usize,
     pub(super) is_open: bool,
-    /// The members that were asked for.
-    pub(super) members: BTreeMap<u64, u32>,
+    /// The register of a plain name.
+    pub(super) plain: Option<u32>,
 }
 
 /// The number of a member of a range with this name. A name that ends with a digit has no members: `x10` is member 10 of `x`.
@@ -88,7 +77,8 @@ const MANY: usize = 1 << 12;
 #[derive(Default, Debug)]
 pub(crate) struct Scope {
     pub(super) id: u32,
-    pub(super) names: Vec<String>,
+    /// The names that it declares, each with the outer meaning that it hides.
+    pub(super) names: Vec<(String, Option<Declared>)>,
     pub(super) ranges: Vec<u32>,
 }
 
@@ -143,8 +133,8 @@ pub(crate) struct Body {
     pub(crate) long_names: Vec<String>,
     pub(crate) locals: Vec<Local>,
     pub(crate) labels: Vec<LabelInfo>,
-    /// What each name means here, the innermost scope last.
-    pub(crate) names: BTreeMap<String, Vec<(usize, Meaning)>>,
+    /// What each name means here.
+    pub(crate) names: NameTable,
     pub(super) scopes: Vec<Scope>,
     /// The scope around each scope there was, by their numbers.
     pub(super) outer: Vec<u32>,
@@ -157,8 +147,6 @@ pub(crate) struct Body {
     pub(crate) fresh_labels: u32,
     /// The places that `.loc` named in this function.
     pub(crate) places: BTreeSet<[u32; 3]>,
-    /// The files that it mentions.
-    pub(crate) files: BTreeSet<u32>,
     pub(super) blocks: Blocks,
     pub(super) results: Vec<Parameter>,
     pub(super) params: Vec<Parameter>,
@@ -222,7 +210,7 @@ impl Body {
             long_names: Vec::new(),
             locals: Vec::new(),
             labels: Vec::new(),
-            names: BTreeMap::new(),
+            names: NameTable::default(),
             scopes: alloc::vec![Scope::default()],
             outer: alloc::vec![0],
             declared: Vec::new(),
@@ -231,7 +219,6 @@ impl Body {
             fresh_of: [None; ScalarType::COUNT],
             fresh_labels: 0,
             places: BTreeSet::new(),
-            files: BTreeSet::new(),
             blocks: Blocks::default(),
             results: Vec::new(),
             params: Vec::new(),
@@ -350,8 +337,8 @@ impl Body {
 
     /// Whether the name of a function of the module means something else here.
     pub(crate) fn shadows(&self, name: &str, function: u32) -> bool {
-        match self.names.get(name).and_then(|m| m.last()) {
-            Some((_, Meaning::Function(f))) => *f != function,
+        match self.names.get(name) {
+            Some((_, Meaning::Function(f))) => f != function,
             _ => self.means(name),
         }
     }
@@ -366,7 +353,7 @@ impl Body {
     pub(crate) fn means(&self, name: &str) -> bool {
         let in_fresh = |f: &Fresh| f.holds(name);
         let in_range = |r: &RangeInfo| r.is_open && r.holds(name);
-        self.names.contains_key(name)
+        self.names.contains(name)
             || self.fresh.iter().any(in_fresh)
             || self.ranges.iter().any(in_range)
     }

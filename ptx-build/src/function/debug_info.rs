@@ -77,7 +77,6 @@ impl<'m> FunctionBuilder<'m> {
     }
 
     fn note_place(&mut self, place: [u32; 3]) {
-        self.body.files.insert(place[0]);
         self.body.places.insert(place);
     }
 
@@ -114,7 +113,6 @@ impl<'m> FunctionBuilder<'m> {
         let before = format!("{} {outer}\n", Directive::Loc);
         let parsed = self.judge_behind(&before, &text)?;
         self.add_parsed(&parsed, &text);
-        self.body.files.extend([file, at[0]]);
         self.body.places.insert([file, line, column]);
         Ok(())
     }

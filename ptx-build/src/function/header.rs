@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 use ptx_ir::{Code, FunctionKind, Linkage};
 use ptx_isa::Directive;
 
-use super::body::Meaning;
 use super::chunk::Chunk;
 use super::{FunctionBuilder, no_results};
 use crate::check::{self, Parsed};
@@ -16,6 +15,7 @@ use crate::declaration::Declaration;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{Reg, Variable};
 use crate::interface::FunctionHeader;
+use crate::name_table::Meaning;
 use crate::number::Number;
 
 impl<'m> FunctionBuilder<'m> {
@@ -89,10 +89,10 @@ impl<'m> FunctionBuilder<'m> {
     /// The variable or parameter that has a name here.
     #[must_use]
     pub fn local(&self, name: &str) -> Option<Variable> {
-        match self.body.names.get(name)?.last()? {
+        match self.body.names.get(name)? {
             (_, Meaning::Local(index)) => Some(Variable {
                 owner: self.body.owner,
-                index: *index,
+                index,
             }),
             _ => None,
         }
@@ -101,10 +101,10 @@ impl<'m> FunctionBuilder<'m> {
     /// The register that has a name here, unless it belongs to a range and was never asked for.
     #[must_use]
     pub fn local_reg(&self, name: &str) -> Option<Reg> {
-        match self.body.names.get(name)?.last()? {
+        match self.body.names.get(name)? {
             (_, Meaning::Register(index)) => Some(Reg {
                 owner: self.body.owner,
-                index: *index,
+                index,
             }),
             _ => None,
         }

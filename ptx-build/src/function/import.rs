@@ -1,6 +1,5 @@
 //! Statements that were parsed, as records of the function.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -67,8 +66,8 @@ impl FunctionBuilder<'_> {
     }
 
     /// The names of what the statement mentions.
-    fn mentioned_names(&mut self) -> BTreeMap<String, Operand> {
-        let mut names = BTreeMap::new();
+    fn mentioned_names(&mut self) -> Vec<(String, Operand)> {
+        let mut names = Vec::new();
         for mention in self.body.mentions.clone() {
             match mention {
                 Dependency::Reg(r) => drop(self.body.record_register(r)),
@@ -97,8 +96,9 @@ impl FunctionBuilder<'_> {
                 },
                 Dependency::Global(_) | Dependency::Func(_) => continue,
             };
-            names.insert(name.to_string(), operand);
+            names.push((name.to_string(), operand));
         }
+        names.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         names
     }
 }
@@ -115,9 +115,13 @@ fn map_names(
     copier: &mut BodyNames<'_, '_, '_>,
     parsed: &Parsed,
     from: &Body,
-    names: &BTreeMap<String, Operand>,
+    names: &[(String, Operand)],
 ) {
     let module = &parsed.module;
+    let meaning = |name: &str| {
+        let index = names.binary_search_by_key(&name, |(n, _)| n).ok()?;
+        names.get(index).map(|(_, operand)| *operand)
+    };
     let is_own = |stmt: StmtId| {
         let is_placed = (stmt.as_u32() as usize) < from.statement_table().len();
         is_placed && parsed.holds(from.source_span(stmt).start)
@@ -127,25 +131,25 @@ fn map_names(
             continue;
         };
         let name = numbered(module, decl.name, decl.count.map(|_| register.number));
-        if let Some(Operand::Reg(to)) = names.get(&name)
+        if let Some(Operand::Reg(to)) = meaning(&name)
             && !decl.stmt.is_some_and(is_own)
         {
-            copier.map_register(id, *to);
+            copier.map_register(id, to);
         }
     }
     for (id, var) in from.vars().iter() {
         let name = numbered(module, var.name, var.number);
-        if let Some(Operand::Var(to)) = names.get(&name)
+        if let Some(Operand::Var(to)) = meaning(&name)
             && !var.stmt.is_some_and(is_own)
         {
-            copier.map_var(id, *to);
+            copier.map_var(id, to);
         }
     }
     for (id, label) in from.labels().iter() {
-        if let Some(Operand::Label(to)) = names.get(module.name(label.name))
+        if let Some(Operand::Label(to)) = meaning(module.name(label.name))
             && !is_own(label.stmt)
         {
-            copier.map_label(id, *to);
+            copier.map_label(id, to);
         }
     }
 }

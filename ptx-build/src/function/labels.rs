@@ -45,7 +45,7 @@ impl FunctionBuilder<'_> {
             let index = self.body.labels.len() as u32;
             // Its name is its own, so that it can be placed in any scope.
             if free
-                && !self.body.names.contains_key(&name)
+                && !self.body.names.contains(&name)
                 && self.claim_outside(&name, Meaning::Label(index)).is_ok()
             {
                 return self.push_label(name, None);
@@ -67,10 +67,10 @@ impl FunctionBuilder<'_> {
     /// The label that has a name here.
     #[must_use]
     pub fn local_label(&self, name: &str) -> Option<CodeLabel> {
-        match self.body.names.get(name)?.last()? {
+        match self.body.names.get(name)? {
             (_, Meaning::Label(index)) => Some(CodeLabel {
                 owner: self.body.owner,
-                index: *index,
+                index,
             }),
             _ => None,
         }
@@ -412,19 +412,8 @@ impl FunctionBuilder<'_> {
         }
         self.body.abandon();
         let scope = self.body.scopes.pop().unwrap_or_default();
-        for name in &scope.names {
-            let meanings = self.body.names.get_mut(name);
-            let inner = meanings.and_then(|m| m.pop());
-            let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
-            if outer.is_none() {
-                self.body.names.remove(name);
-            }
-            if let Some((_, inner)) = inner {
-                self.show(inner, false);
-            }
-            if let Some((_, outer)) = outer {
-                self.show(outer, true);
-            }
+        for (name, outer) in &scope.names {
+            self.unbind(name, *outer);
         }
         for range in &scope.ranges {
             if let Some(range) = self.body.ranges.get_mut(*range as usize) {

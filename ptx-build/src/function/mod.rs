@@ -27,7 +27,8 @@ use crate::module::ModuleBuilder;
 use crate::module::tables::Function;
 use crate::refusal::early;
 use crate::statement::InstBuilder;
-use body::{Body, Meaning};
+use crate::name_table::Meaning;
+use body::Body;
 pub use labels::BranchTarget;
 
 /// A comment may not begin another one.

@@ -6,9 +6,10 @@ use alloc::string::ToString;
 use ptx_isa::SpecialReg;
 
 use super::FunctionBuilder;
-use super::body::{Fresh, Meaning};
+use super::body::Fresh;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::lexical;
+use crate::name_table::{Declared, Meaning};
 
 impl<'m> FunctionBuilder<'m> {
     pub(super) fn duplicate(&self, name: &str) -> BuildError {
@@ -65,7 +66,7 @@ impl<'m> FunctionBuilder<'m> {
     pub(super) fn can_claim(&self, name: &str, depth: usize) -> Result<(), BuildError> {
         lexical::name(name)?;
         let in_fresh = |f: &Fresh| f.holds(name);
-        let outer = self.body.names.get(name).and_then(|m| m.last()).copied();
+        let outer = self.body.names.get(name);
         let scopes = self.body.scopes.get(depth.wrapping_sub(1)..);
         let mut ranges = scopes.unwrap_or_default().iter().flat_map(|s| &s.ranges);
         let in_range = |r: &u32| {
@@ -85,18 +86,27 @@ impl<'m> FunctionBuilder<'m> {
 
     /// A name means this in an open scope, and nothing else in it.
     pub(super) fn bind(&mut self, name: &str, meaning: Meaning, depth: usize) {
+        let outer = self.body.names.set(name, Some((depth, meaning)));
         if let Some(scope) = self.body.scopes.get_mut(depth.wrapping_sub(1)) {
-            scope.names.push(name.to_string());
+            scope.names.push((name.to_string(), outer));
         }
-        let meanings = self.body.names.entry(name.to_string()).or_default();
-        let outer = meanings.last().copied();
-        meanings.push((depth, meaning));
         if let Some((_, outer)) = outer {
             self.show(outer, false);
         }
     }
 
-    pub(super) fn show(&mut self, meaning: Meaning, visible: bool) {
+    /// A name has the meaning again that its scope hid.
+    pub(super) fn unbind(&mut self, name: &str, outer: Option<Declared>) {
+        let inner = self.body.names.set(name, outer);
+        if let Some((_, inner)) = inner {
+            self.show(inner, false);
+        }
+        if let Some((_, outer)) = outer {
+            self.show(outer, true);
+        }
+    }
+
+    fn show(&mut self, meaning: Meaning, visible: bool) {
         match meaning {
             Meaning::Register(r) => {
                 if let Some(r) = self.body.registers.get_mut(r as usize) {
@@ -113,7 +123,7 @@ impl<'m> FunctionBuilder<'m> {
                     l.visible = visible;
                 }
             }
-            Meaning::Member | Meaning::Function(_) => {}
+            _ => {}
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Copies that happen at once, as the arguments of phi functions do.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -46,18 +45,17 @@ impl FunctionBuilder<'_> {
     ///
     /// A register is written twice ([`Argument`](BuildErrorKind::Argument)), or a copy is illegal. Nothing is added then.
     pub fn parallel_copy(&mut self, copies: &[(Reg, OperandExpr)]) -> Result<(), BuildError> {
-        let mut writer_of: BTreeMap<Reg, usize> = BTreeMap::new();
-        for (i, (to, _)) in copies.iter().enumerate() {
-            if self.type_of(*to).is_none() {
-                let (past, place) = (&self.module.tables.past, &self.body.name);
-                return Err(past.refuse(Handle::Reg(*to), Some(place)));
-            }
-            if writer_of.insert(*to, i).is_some() {
-                let message = format!("`{}` is written by two copies", self.name_of(*to));
-                let help = "give each register one source";
-                let error = BuildError::new(BuildErrorKind::Argument, message, help);
-                return Err(error.code_is(Code::OperandKind));
-            }
+        if let Some((to, _)) = copies.iter().find(|(to, _)| self.type_of(*to).is_none()) {
+            let (past, place) = (&self.module.tables.past, &self.body.name);
+            return Err(past.refuse(Handle::Reg(*to), Some(place)));
+        }
+        let mut written: Vec<Reg> = copies.iter().map(|(to, _)| *to).collect();
+        written.sort_unstable();
+        if let Some([twice, _]) = written.windows(2).find(|w| w.first() == w.last()) {
+            let message = format!("`{}` is written by two copies", self.name_of(*twice));
+            let help = "give each register one source";
+            let error = BuildError::new(BuildErrorKind::Argument, message, help);
+            return Err(error.code_is(Code::OperandKind));
         }
         let mut copies: Vec<(Reg, OperandExpr)> = copies.to_vec();
         copies.retain(|(to, from)| *from != OperandExpr::Reg(*to));
@@ -65,12 +63,15 @@ impl FunctionBuilder<'_> {
     }
 
     fn sequential_copies(&mut self, copies: &[(Reg, OperandExpr)]) -> Result<(), BuildError> {
-        let writers: BTreeMap<Reg, usize> = (copies.iter().enumerate())
-            .map(|(i, (to, _))| (*to, i))
-            .collect();
+        let writers = copies.iter().enumerate().map(|(i, (to, _))| (*to, i));
+        let mut writers: Vec<(Reg, usize)> = writers.collect();
+        writers.sort_unstable();
         let mut sources: Vec<OperandExpr> = copies.iter().map(|(_, from)| from.clone()).collect();
         let writer = |from: &OperandExpr| match from {
-            OperandExpr::Reg(reg) => writers.get(reg).copied(),
+            OperandExpr::Reg(reg) => {
+                let place = writers.binary_search_by_key(reg, |(to, _)| *to).ok()?;
+                writers.get(place).map(|(_, copy)| *copy)
+            }
             _ => None,
         };
         // Of each copy, those that read what it writes, and how many of them are still to be made.

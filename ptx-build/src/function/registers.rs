@@ -1,6 +1,5 @@
 //! Registers of a function, fresh ones and those with a name, and its variables.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -74,13 +73,10 @@ impl FunctionBuilder<'_> {
             if self.body.ranges.iter().any(|r| r.name == prefix) {
                 return true;
             }
-            let names = &self.body.names;
-            let mut alike = names
-                .range(prefix.to_string()..)
-                .take_while(|(n, _)| n.starts_with(prefix));
+            let mut alike = self.body.names.with_prefix(prefix);
             let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit());
             alike.any(|(n, _)| number(n.strip_prefix(prefix).unwrap_or_default()))
-                || self.module.tables.has_prefix(prefix)
+                || self.module.tables.names.with_prefix(prefix).next().is_some()
         };
         while taken(&prefix) {
             prefix.push('_');
@@ -268,8 +264,8 @@ impl FunctionBuilder<'_> {
                 return;
             };
             range.decl = decl;
-            let register = range.members.get(&0).filter(|_| range.count.is_none());
-            let register = register.and_then(|r| body.registers.get_mut(*r as usize));
+            let register = range.plain.map(|r| r as usize);
+            let register = register.and_then(|r| body.registers.get_mut(r));
             if let Some(info) = register {
                 (info.decl, info.id) = (decl, plain);
             }
@@ -286,14 +282,13 @@ impl FunctionBuilder<'_> {
             vector: declaration.vector_len(),
             depth,
             is_open: true,
-            members: BTreeMap::new(),
+            plain: None,
         };
         if range.count.is_some() {
-            let alike = self.body.names.range(range.name.clone()..);
-            let alike = alike.take_while(|(n, _)| n.starts_with(&range.name));
+            let alike = self.body.names.with_prefix(&range.name);
             let held: Vec<(String, usize)> = alike
                 .filter(|(n, _)| range.holds(n))
-                .filter_map(|(n, m)| Some((n.clone(), m.last()?.0)))
+                .map(|(n, (depth, _))| (n.to_string(), depth))
                 .collect();
             let in_fresh = |f: &&Fresh| {
                 let rest = f.prefix.strip_prefix(range.name.as_str());
@@ -314,8 +309,8 @@ impl FunctionBuilder<'_> {
         let is_plain = range.count.is_none();
         if is_plain {
             let register = self.add_register(range.ty, range.vector, &range.name, false)?;
-            let members = BTreeMap::from([(0, register.index)]);
-            self.body.ranges.push(RangeInfo { members, ..range });
+            let plain = Some(register.index);
+            self.body.ranges.push(RangeInfo { plain, ..range });
         } else {
             self.body.ranges.push(range);
             if let Some(scope) = self.body.scopes.last_mut() {
@@ -332,22 +327,13 @@ impl FunctionBuilder<'_> {
         };
         scope.ranges.retain(|r| (*r as usize) < first);
         for range in self.body.ranges.split_off(first) {
-            let name = range.name;
-            if range.count.is_some() {
-                continue;
-            }
-            if let Some(meanings) = self.body.names.get_mut(&name) {
-                meanings.pop();
-                let outer = meanings.last().copied();
-                if meanings.is_empty() {
-                    self.body.names.remove(&name);
-                }
-                if let Some(scope) = self.body.scopes.last_mut() {
-                    scope.names.retain(|n| *n != name);
-                }
-                if let Some((_, outer)) = outer {
-                    self.show(outer, true);
-                }
+            let Some(scope) = self.body.scopes.last_mut() else {
+                return;
+            };
+            let declared = scope.names.iter().rposition(|(n, _)| *n == range.name);
+            if let Some(index) = declared.filter(|_| range.plain.is_some()) {
+                let (name, outer) = scope.names.remove(index);
+                self.unbind(&name, outer);
             }
         }
     }
@@ -364,7 +350,7 @@ impl FunctionBuilder<'_> {
             let (past, place) = (&self.module.tables.past, &self.body.name);
             return Err(past.refuse(Handle::Range(range), Some(place)));
         };
-        if let Some(&index) = info.members.get(&number) {
+        if let Some(index) = info.plain.filter(|_| number == 0) {
             return Ok(Reg { owner, index });
         }
         let unnamed = info.count.is_some() && ends_with_digit(&info.name);
@@ -381,7 +367,13 @@ impl FunctionBuilder<'_> {
                 .get(*r as usize)
                 .is_some_and(|r| r.holds(&name))
         };
-        let last = self.body.names.get(&name).and_then(|m| m.last()).copied();
+        let last = self.body.names.get(&name);
+        if let Some((d, Meaning::Register(index))) = last
+            && d == depth
+            && info.is_open
+        {
+            return Ok(Reg { owner, index });
+        }
         if !info.is_open || inner.any(hides) || last.is_some_and(|(d, _)| d > depth) {
             return Err(hidden("register", &name));
         }
@@ -394,14 +386,9 @@ impl FunctionBuilder<'_> {
         match last {
             // The place that was kept for it.
             Some((d, Meaning::Member)) if d == depth => {
-                if let Some(kept) = self.body.names.get_mut(&name).and_then(|m| m.last_mut()) {
-                    kept.1 = meaning;
-                }
+                self.body.names.set(&name, Some((depth, meaning)));
             }
             _ => self.bind(&name, meaning, depth),
-        }
-        if let Some(info) = self.body.ranges.get_mut(range.index as usize) {
-            info.members.insert(number, reg.index);
         }
         Ok(reg)
     }

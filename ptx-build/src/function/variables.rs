@@ -9,7 +9,6 @@ use ptx_ir::{Binding, FunctionKind, Statement, Var, VarId};
 use ptx_isa::StateSpace;
 
 use super::FunctionBuilder;
-use super::body::Meaning;
 use crate::declaration::Declaration;
 use crate::declared::Local;
 use crate::error::{BuildError, BuildErrorKind};
@@ -17,6 +16,7 @@ use crate::handle::Dependency;
 use crate::handle::{Func, Variable};
 use crate::interface::FunctionHeader;
 use crate::module::tables::DeclState;
+use crate::name_table::Meaning;
 use crate::name_scope::NameScope;
 use crate::refusal::no_variables;
 
@@ -129,8 +129,8 @@ impl<'m> FunctionBuilder<'m> {
 
     /// Whether the scope that is open has a name.
     pub(super) fn is_taken(&self, name: &str) -> bool {
-        let meanings = self.body.names.get(name).and_then(|m| m.last());
-        meanings.is_some_and(|(depth, _)| *depth >= self.body.depth())
+        let meaning = self.body.names.get(name);
+        meaning.is_some_and(|(depth, _)| depth >= self.body.depth())
     }
 
     /// Declares a function inside of this one, for calls further down.
@@ -145,7 +145,7 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         interface: FunctionHeader,
     ) -> Result<Func, BuildError> {
-        let last = self.body.names.get(name).and_then(|m| m.last()).copied();
+        let last = self.body.names.get(name);
         let depth = self.body.depth();
         let here = match last {
             Some((d, Meaning::Function(f))) => (d == depth).then_some(f),

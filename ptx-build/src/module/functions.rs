@@ -16,6 +16,7 @@ use crate::handle::Func;
 use crate::handle_owner::Handle;
 use crate::interface::FunctionHeader;
 use crate::lexical;
+use crate::name_table::Meaning;
 use crate::refusal::{discarded, taken};
 
 impl ModuleBuilder {
@@ -68,7 +69,8 @@ impl ModuleBuilder {
             record,
             lacks_header: false,
         });
-        self.tables.by_name.insert(name.to_string(), index);
+        let meaning = (0, Meaning::Function(index));
+        self.tables.names.set(name, Some(meaning));
         Func {
             owner: self.tables.owner,
             index,
@@ -130,7 +132,10 @@ impl ModuleBuilder {
             return Err(no_results(name, result.name()));
         }
         let text = format!("{};", interface.header(kind, name)?);
-        let known = self.tables.by_name.get(name).copied();
+        let known = match self.tables.names.get(name) {
+            Some((_, Meaning::Function(index))) => Some(index),
+            _ => None,
+        };
         let before = known.and_then(|f| self.tables.functions.get(f as usize));
         let before = match before {
             Some(f) if f.kind != kind => return Err(taken(name)),
@@ -248,9 +253,10 @@ impl ModuleBuilder {
             }
         }
         self.places.extend(&body.places);
-        for file in &body.files {
-            let entry = self.mentioned_files.entry(*file);
-            entry.or_insert_with(|| body.name.clone());
+        for [file, ..] in &body.places {
+            if !self.mentioned_files.iter().any(|(f, _)| f == file) {
+                self.mentioned_files.push((*file, body.name.clone()));
+            }
         }
     }
 

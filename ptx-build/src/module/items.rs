@@ -13,6 +13,7 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::Func;
 use crate::interface::pragma;
 use crate::lexical;
+use crate::name_table::Meaning;
 use crate::refusal::taken;
 use crate::section::{self, Datum};
 use crate::text::ModuleText;
@@ -45,13 +46,13 @@ impl ModuleBuilder {
         for number in more {
             let _ = write!(text, ", {number}");
         }
-        if self.files.contains(&index) {
+        let Err(place) = self.files.binary_search(&index) else {
             let message = format!("the module has a file {index} already");
             let help = "give each file a different index";
             return Err(BuildError::new(BuildErrorKind::Duplicate, message, help));
-        }
+        };
         self.item(&text)?;
-        self.files.insert(index);
+        self.files.insert(place, index);
         Ok(())
     }
 
@@ -146,7 +147,9 @@ impl ModuleBuilder {
         if let Some(name) = names.iter().find(|n| self.tables.names.contains(*n)) {
             return Err(taken(name));
         }
-        self.tables.names.extend(names);
+        for name in &names {
+            self.tables.names.set(name, Some((0, Meaning::Item)));
+        }
         let span = self.line(text.trim_end());
         self.draft
             .import(&module, head, span.start as usize, |_| None);
@@ -181,9 +184,12 @@ impl ModuleBuilder {
 
     pub(super) fn claim(&mut self, name: &str) -> Result<(), BuildError> {
         lexical::module_name(name)?;
-        if !self.tables.names.insert(name.to_string()) {
-            return Err(taken(name));
+        match self.tables.names.set(name, Some((0, Meaning::Item))) {
+            None => Ok(()),
+            known => {
+                self.tables.names.set(name, known);
+                Err(taken(name))
+            }
         }
-        Ok(())
     }
 }

@@ -6,7 +6,7 @@ mod items;
 pub(crate) mod tables;
 mod variables;
 
-use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -20,6 +20,7 @@ use crate::draft::Draft;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle_owner::{HandleOwners, next_owner};
 use crate::interface::FunctionHeader;
+use crate::name_table::NameTable;
 use crate::text::ModuleText;
 use tables::Tables;
 
@@ -47,9 +48,9 @@ pub struct ModuleBuilder {
     /// Headers of functions that are legal, without names, with the types of the registers declared after them.
     pub(crate) legal_headers: Vec<(HeaderShape, Arc<Parsed>)>,
     /// The indices of `.file`.
-    files: BTreeSet<u32>,
+    files: Vec<u32>,
     /// Those that functions mention, each with the first function.
-    mentioned_files: BTreeMap<u32, String>,
+    mentioned_files: Vec<(u32, String)>,
 }
 
 impl ModuleBuilder {
@@ -62,9 +63,7 @@ impl ModuleBuilder {
                 header: String::new(),
                 globals: Vec::new(),
                 functions: Vec::new(),
-                names: BTreeSet::new(),
-                variables: BTreeMap::new(),
-                by_name: BTreeMap::new(),
+                names: NameTable::default(),
                 past: HandleOwners::default(),
             },
             draft: Draft::new(),
@@ -76,9 +75,9 @@ impl ModuleBuilder {
             text: ModuleText::default(),
             places: BTreeSet::new(),
             legal_headers: Vec::new(),
-            files: BTreeSet::new(),
+            files: Vec::new(),
             is_virtual: false,
-            mentioned_files: BTreeMap::new(),
+            mentioned_files: Vec::new(),
         };
         module.write_header();
         module
@@ -105,7 +104,7 @@ impl ModuleBuilder {
     /// A rule about more than one function is violated, or a function mentions a file that the module does not have.
     pub fn finish(mut self) -> Result<Module, BuildError> {
         let mut mentioned = self.mentioned_files.iter();
-        if let Some((file, function)) = mentioned.find(|(f, _)| !self.files.contains(f)) {
+        if let Some((file, function)) = mentioned.find(|(f, _)| self.files.binary_search(f).is_err()) {
             let message =
                 format!("`{function}` comes from a file {file}, which the module does not have");
             let help = "`ModuleBuilder::file` adds it";

@@ -1,10 +1,8 @@
 //! The names that a module has so far.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::ops::Bound;
 
 use ptx_ir::{Code, FuncId, FunctionKind, SymbolId};
 
@@ -13,6 +11,7 @@ use crate::handle::Dependency;
 use crate::handle::{Func, Variable};
 use crate::handle_owner::{Handle, HandleOwners};
 use crate::interface::FunctionHeader;
+use crate::name_table::{Meaning, NameTable};
 use crate::refusal::{discarded, later};
 
 /// A variable of the module.
@@ -62,11 +61,7 @@ pub(crate) struct Tables {
     pub(crate) header: String,
     pub(crate) globals: Vec<Global>,
     pub(crate) functions: Vec<Function>,
-    pub(crate) names: BTreeSet<String>,
-    /// The variables among them.
-    pub(super) variables: BTreeMap<String, u32>,
-    /// The functions among them.
-    pub(super) by_name: BTreeMap<String, u32>,
+    pub(crate) names: NameTable,
     pub(crate) past: HandleOwners,
 }
 
@@ -96,17 +91,8 @@ impl Tables {
     pub(super) fn remove_function(&mut self, index: u32) {
         if let Some(f) = self.functions.get_mut(index as usize) {
             f.written = DeclState::Discarded;
-            self.names.remove(&f.name);
-            self.by_name.remove(&f.name);
+            self.names.set(&f.name, None);
         }
-    }
-
-    /// Whether a name of the module begins like this.
-    pub(crate) fn has_prefix(&self, prefix: &str) -> bool {
-        let mut from = self
-            .names
-            .range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
-        from.next().is_some_and(|name| name.starts_with(prefix))
     }
 
     /// Statements were judged that mention these.
@@ -144,11 +130,11 @@ impl Tables {
 
     /// A variable or function by its name.
     pub(crate) fn symbol(&self, name: &str) -> Option<SymbolId> {
-        if let Some(index) = self.variables.get(name) {
-            return Some(self.globals.get(*index as usize)?.symbol);
+        match self.names.get(name)?.1 {
+            Meaning::Global(index) => Some(self.globals.get(index as usize)?.symbol),
+            Meaning::Function(index) => Some(self.functions.get(index as usize)?.symbol),
+            _ => None,
         }
-        let index = *self.by_name.get(name)?;
-        Some(self.functions.get(index as usize)?.symbol)
     }
 
     /// The interface of a function as a declaration, for statements that mention it.

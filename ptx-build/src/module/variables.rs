@@ -1,6 +1,5 @@
 //! Variables of the module.
 
-use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -15,6 +14,7 @@ use crate::handle::Dependency;
 use crate::handle::Variable;
 use crate::lexical;
 use crate::name_scope::NameScope;
+use crate::name_table::Meaning;
 use crate::refusal::{no_variables, taken};
 
 impl ModuleBuilder {
@@ -78,25 +78,21 @@ impl ModuleBuilder {
         };
         let at = self.line(&text).start as usize;
         let tables = &self.tables;
-        let found = self
-            .draft
-            .import(&parsed, start, at, |name| tables.symbol(name));
-        let found: BTreeMap<String, SymbolId> = found.into_iter().collect();
+        let mut found = (self.draft).import(&parsed, start, at, |name| tables.symbol(name));
+        found.sort_unstable();
         let handles = members.into_iter().map(|(name, text, known)| {
             let before = known.and_then(|index| self.plain_symbol(index));
-            let symbol = before.unwrap_or_else(|| match found.get(&name) {
-                Some(symbol) if declaration.is_plain(&name) => *symbol,
+            let symbol = before.unwrap_or_else(|| match symbol_of(&found, &name) {
+                Some(symbol) if declaration.is_plain(&name) => symbol,
                 _ => self.member_symbol(&name, &found),
             });
             let index = known.unwrap_or(self.tables.globals.len() as u32);
-            self.tables.names.insert(name.clone());
+            let meaning = (0, Meaning::Global(index));
+            self.tables.names.set(&name, Some(meaning));
             let global = Global { name, text, symbol };
             match self.tables.globals.get_mut(index as usize) {
                 Some(before) => *before = global,
-                None => {
-                    self.tables.variables.insert(global.name.clone(), index);
-                    self.tables.globals.push(global);
-                }
+                None => self.tables.globals.push(global),
             }
             Variable {
                 owner: self.tables.owner,
@@ -114,10 +110,10 @@ impl ModuleBuilder {
     }
 
     /// Adds the name of a member of a range, whose first member is among those found.
-    fn member_symbol(&mut self, name: &str, found: &BTreeMap<String, SymbolId>) -> SymbolId {
+    fn member_symbol(&mut self, name: &str, found: &[(String, SymbolId)]) -> SymbolId {
         let digits = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let (prefix, number) = name.split_at(digits);
-        let first = found.get(&format!("{prefix}0")).copied();
+        let first = symbol_of(found, &format!("{prefix}0"));
         let symbols = self.draft.module.symbols();
         match first.and_then(|id| symbols.get(id)).copied() {
             Some(first) => {
@@ -129,6 +125,14 @@ impl ModuleBuilder {
     }
 
     fn variable(&self, name: &str) -> Option<u32> {
-        self.tables.variables.get(name).copied()
+        match self.tables.names.get(name)? {
+            (_, Meaning::Global(index)) => Some(index),
+            _ => None,
+        }
     }
+}
+
+fn symbol_of(found: &[(String, SymbolId)], name: &str) -> Option<SymbolId> {
+    let index = found.binary_search_by_key(&name, |(n, _)| n).ok()?;
+    found.get(index).map(|(_, symbol)| *symbol)
 }
