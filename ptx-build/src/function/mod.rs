@@ -25,9 +25,9 @@ use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::Func;
 use crate::module::ModuleBuilder;
 use crate::module::tables::Function;
+use crate::name_table::Meaning;
 use crate::refusal::early;
 use crate::statement::InstBuilder;
-use crate::name_table::Meaning;
 use body::Body;
 pub use labels::BranchTarget;
 

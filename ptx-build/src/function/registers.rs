@@ -76,7 +76,13 @@ impl FunctionBuilder<'_> {
             let mut alike = self.body.names.with_prefix(prefix);
             let number = |n: &str| n.bytes().all(|b| b.is_ascii_digit());
             alike.any(|(n, _)| number(n.strip_prefix(prefix).unwrap_or_default()))
-                || self.module.tables.names.with_prefix(prefix).next().is_some()
+                || self
+                    .module
+                    .tables
+                    .names
+                    .with_prefix(prefix)
+                    .next()
+                    .is_some()
         };
         while taken(&prefix) {
             prefix.push('_');

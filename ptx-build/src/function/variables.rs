@@ -16,8 +16,8 @@ use crate::handle::Dependency;
 use crate::handle::{Func, Variable};
 use crate::interface::FunctionHeader;
 use crate::module::tables::DeclState;
-use crate::name_table::Meaning;
 use crate::name_scope::NameScope;
+use crate::name_table::Meaning;
 use crate::refusal::no_variables;
 
 impl<'m> FunctionBuilder<'m> {

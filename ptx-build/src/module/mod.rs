@@ -104,7 +104,9 @@ impl ModuleBuilder {
     /// A rule about more than one function is violated, or a function mentions a file that the module does not have.
     pub fn finish(mut self) -> Result<Module, BuildError> {
         let mut mentioned = self.mentioned_files.iter();
-        if let Some((file, function)) = mentioned.find(|(f, _)| self.files.binary_search(f).is_err()) {
+        if let Some((file, function)) =
+            mentioned.find(|(f, _)| self.files.binary_search(f).is_err())
+        {
             let message =
                 format!("`{function}` comes from a file {file}, which the module does not have");
             let help = "`ModuleBuilder::file` adds it";
