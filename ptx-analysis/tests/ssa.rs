@@ -7,6 +7,7 @@ mod common;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use ptx_analysis::cfg::{BlockId, Cfg};
 use ptx_analysis::graph::Dominators;
@@ -406,4 +407,62 @@ fn functions_of_the_corpus() {
 #[ignore = "needs ../shared/corpus"]
 fn shared_corpus_functions() {
     assert!(folder("../../shared/corpus", 30_000) > 200);
+}
+
+/// A large input takes about as long as sixteen small ones with the same size together. Other programs slow down both.
+fn assert_linear(text: impl Fn(usize) -> String, work: impl Fn(&ModuleFacts<'_>)) {
+    let [small, large] = [2_000, 32_000].map(|n| ptx_parse::parse(text(n).as_bytes()).module);
+    let time = |module, count| {
+        let start = Instant::now();
+        (0..count).for_each(|_| work(&ModuleFacts::new(module)));
+        start.elapsed()
+    };
+    let (mut many, mut one) = (Duration::ZERO, Duration::ZERO);
+    for _ in 0..8 {
+        many += time(&small, 16);
+        one += time(&large, 1);
+    }
+    assert!(one < 5 * many, "small inputs {many:?}, large one {one:?}");
+}
+
+#[test]
+fn many_registers_of_a_statement() {
+    let names = |n: usize| {
+        (0..n)
+            .map(|i| format!("%r{i}"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let text = |n| format!(".entry k() {{ .reg .b32 %r<{n}>; unknown {}; }}", names(n));
+    assert_linear(text, |facts| {
+        let (id, _, body) = facts.module().definitions().next().unwrap();
+        let facts = facts.function(id).unwrap();
+        let (cfg, variables) = (Cfg::new(facts), Variables::new(body));
+        let dominators = Dominators::new(&cfg);
+        assert!(Ssa::new(facts, &cfg, &dominators, &variables).is_ok());
+    });
+}
+
+#[test]
+fn many_calls_that_never_return() {
+    let text = |n: usize| {
+        let functions: String = (0..n)
+            .map(|i| format!(".func f{i}() .noreturn;\n"))
+            .collect();
+        let names: Vec<_> = (0..n).map(|i| format!("f{i}")).collect();
+        let calls = "@%p call %d, T;\n".repeat(n);
+        let names = names.join(", ");
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n{functions}.entry k() {{ .reg .pred %p; .reg .b64 %d; T: .calltargets {names};\n{calls} }}"
+        )
+    };
+    assert_linear(text, |facts| {
+        let (id, _, body) = facts.module().definitions().next().unwrap();
+        let facts = facts.function(id).unwrap();
+        assert!(
+            body.insts()
+                .all(|(inst, _)| facts.inst(inst).never_returns())
+        );
+        assert!(Cfg::new(facts).len() > 1);
+    });
 }

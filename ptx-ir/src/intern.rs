@@ -1,10 +1,13 @@
 //! Interned spellings.
 //!
 //! A text of the source is stored as its offset there; any other text (made by an edit, or joined
-//! over a comment) is copied.
+//! over a comment) is copied. Hashes have a random seed: names cannot be crafted to collide.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::hash::BuildHasher as _;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// A set of byte strings numbered in the order of their first appearance.
 #[derive(Clone, Debug, Default)]
@@ -12,8 +15,9 @@ pub struct Interner {
     source: Option<Arc<[u8]>>,
     extra: Vec<u8>,
     entries: Vec<Entry>,
-    /// Open addressing over `entries`, position + 1, 0 is free; a power of two long.
-    table: Vec<u32>,
+    /// Positions in `entries`, by hash.
+    table: HashTable<u32>,
+    hasher: DefaultHashBuilder,
 }
 
 #[derive(Copy, Clone, Debug)]
@@ -24,31 +28,15 @@ struct Entry {
     hash: u32,
 }
 
-const EXTRA: u32 = 1 << 31;
-
-/// A fast hash of a short text; deterministic, not resistant to collisions made on purpose
-/// (the table then degrades, as its probing is bounded only by its size).
-#[inline]
-fn hash(text: &[u8]) -> u32 {
-    const K: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut h = (text.len() as u64).wrapping_mul(K);
-    let mut rest = text;
-    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
-        h = (h ^ u64::from_le_bytes(*chunk)).wrapping_mul(K);
-        h ^= h >> 29;
-        rest = tail;
+impl Entry {
+    /// A table uses the upper and the lower bits of a hash.
+    #[inline]
+    const fn spread(hash: u32) -> u64 {
+        (hash as u64) << 32 | hash as u64
     }
-    let mut last = 0u64;
-    if let Some((chunk, tail)) = rest.split_first_chunk::<4>() {
-        last = u32::from_le_bytes(*chunk) as u64;
-        rest = tail;
-    }
-    for &b in rest {
-        last = last << 8 | b as u64;
-    }
-    h = (h ^ last).wrapping_mul(K);
-    (h >> 32) as u32
 }
+
+const EXTRA: u32 = 1 << 31;
 
 impl Interner {
     /// An empty set with capacity for some texts, which may point into `source`.
@@ -57,7 +45,7 @@ impl Interner {
         Self {
             source,
             entries: Vec::with_capacity(capacity),
-            table: alloc::vec![0; (capacity * 2).next_power_of_two()],
+            table: HashTable::with_capacity(capacity),
             ..Self::default()
         }
     }
@@ -100,11 +88,7 @@ impl Interner {
     /// The number of `text`, if it is in the set.
     #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<u32> {
-        if self.table.is_empty() {
-            return None;
-        }
-        let h = hash(text);
-        self.probe(text, h).ok()
+        self.probe(text, self.hash(text))
     }
 
     /// The number of `text`, which is in the source at `start`; adds it if it is new.
@@ -121,63 +105,49 @@ impl Interner {
 
     #[inline]
     fn insert(&mut self, text: &[u8], start: Option<u32>) -> (u32, bool) {
-        if (self.entries.len() + 1) * 2 > self.table.len() {
-            self.grow();
+        let hash = self.hash(text);
+        if let Some(index) = self.probe(text, hash) {
+            return (index, false);
         }
-        let h = hash(text);
-        match self.probe(text, h) {
-            Ok(index) => (index, false),
-            Err(slot) => {
-                let start = start.unwrap_or_else(|| {
-                    let at = self.extra.len() as u32;
-                    self.extra.extend_from_slice(text);
-                    at | EXTRA
-                });
-                let index = self.entries.len() as u32;
-                crate::cow_vec::push(
-                    &mut self.entries,
-                    Entry {
-                        start,
-                        len: text.len() as u32,
-                        hash: h,
-                    },
-                );
-                self.table[slot] = index + 1;
-                (index, true)
-            }
-        }
+        let start = start.unwrap_or_else(|| {
+            let at = self.extra.len() as u32;
+            self.extra.extend_from_slice(text);
+            at | EXTRA
+        });
+        let index = self.entries.len() as u32;
+        let len = text.len() as u32;
+        crate::cow_vec::push(&mut self.entries, Entry { start, len, hash });
+        let Self { table, entries, .. } = self;
+        let of = |i: &u32| Entry::spread(entries.get(*i as usize).map_or(0, |e| e.hash));
+        table.insert_unique(Entry::spread(hash), index, of);
+        (index, true)
     }
 
-    /// The number of `text`, or the free slot where it belongs. The table is never full.
     #[inline]
-    fn probe(&self, text: &[u8], h: u32) -> Result<u32, usize> {
-        let mask = self.table.len() - 1;
-        let mut slot = h as usize & mask;
-        loop {
-            match self.table[slot] {
-                0 => return Err(slot),
-                n => {
-                    let e = &self.entries[n as usize - 1];
-                    if e.hash == h && self.text(e) == text {
-                        return Ok(n - 1);
-                    }
-                }
-            }
-            slot = (slot + 1) & mask;
-        }
+    fn hash(&self, text: &[u8]) -> u32 {
+        self.hasher.hash_one(text) as u32
     }
 
-    #[cold]
-    fn grow(&mut self) {
-        let size = (self.table.len() * 2).max(64);
-        let mut table = alloc::vec![0u32; size];
-        for (i, e) in self.entries.iter().enumerate() {
-            let mut slot = e.hash as usize & (size - 1);
-            while table[slot] != 0 {
-                slot = (slot + 1) & (size - 1);
-            }
-            table[slot] = i as u32 + 1;
-        }
-        self.table = table;
+    /// The number of `text`.
+    #[inline]
+    fn probe(&self, text: &[u8], hash: u32) -> Option<u32> {
+        let is_it = |i: &u32| {
+            let entry = self.entries.get(*i as usize);
+            entry.is_some_and(|e| e.hash == hash && self.text(e) == text)
+        };
+        self.table.find(Entry::spread(hash), is_it).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Interner;
+    use alloc::collections::BTreeSet;
+
+    /// Each set has its own seed, so that no list of names has colliding hashes in all of them.
+    #[test]
+    fn hashes_are_not_predictable() {
+        let hashes = (0..16).map(|_| Interner::new(None, 1).hash(b"name"));
+        assert!(hashes.collect::<BTreeSet<_>>().len() > 14);
     }
 }

@@ -5,6 +5,7 @@
 mod common;
 
 mod algebra;
+mod apfloat;
 mod bits;
 mod convert;
 mod extremes;
