@@ -10,37 +10,39 @@ use crate::handle::Dependency;
 use crate::text::Text;
 
 /// A name of up to 15 bytes, with its length in the last byte. A longer one has length 0 and begins with its index.
+///
+/// Two words, which are written and read as such: reading more bytes at once than were just written is slow.
 #[derive(Copy, Clone, Default, Debug)]
-pub(crate) struct ShortName([u8; 16]);
+pub(crate) struct ShortName([[u8; 8]; 2]);
 
 impl ShortName {
     /// A name, which is added to `long` if it is a long one.
     pub(crate) fn new(name: &str, long: &mut Vec<String>) -> Self {
-        let mut bytes = [0; 16];
-        match bytes.get_mut(..name.len()) {
+        let mut short = Self::default();
+        match short.0.as_flattened_mut().get_mut(..name.len()) {
             Some(start) if name.len() < 16 => {
                 start.copy_from_slice(name.as_bytes());
-                bytes[15] = name.len() as u8;
+                short.0[1][7] = name.len() as u8;
             }
             _ => {
-                bytes = (long.len() as u128).to_le_bytes();
+                short.0[0] = (long.len() as u64).to_le_bytes();
                 long.push(String::from(name));
             }
         }
-        Self(bytes)
+        short
     }
 
     #[inline]
     const fn len(self) -> u8 {
-        self.0[15]
+        self.0[1][7]
     }
 
     /// The name, if need be from the long ones.
     pub(crate) fn text<'n>(&'n self, long: &'n [String]) -> &'n str {
-        match self.0.get(..usize::from(self.len())) {
+        match self.0.as_flattened().get(..usize::from(self.len())) {
             Some(bytes @ [_, ..]) => core::str::from_utf8(bytes).unwrap_or_default(),
             _ => {
-                let name = long.get(u128::from_le_bytes(self.0) as usize);
+                let name = long.get(u64::from_le_bytes(self.0[0]) as usize);
                 name.map_or("", String::as_str)
             }
         }
@@ -51,18 +53,27 @@ impl ShortName {
     pub(crate) fn write(&self, long: &[String], out: &mut Text) {
         match self.len() {
             0 => out.push_str(self.text(long)),
-            len => out.push_short(&self.0, len),
+            len @ 1..=8 => out.push_short(&self.0[0], len),
+            len => {
+                out.push_array(&self.0[0]);
+                out.push_short(&self.0[1], len - 8);
+            }
         }
     }
 
     /// Adds one to the number at its end; `None` if its last digit is 9, or the name is long.
     #[inline]
     pub(crate) fn increment(self) -> Option<Self> {
-        // As one number: bytes that were just written are slow to read as part of a word.
-        let word = u128::from_le_bytes(self.0);
-        let last = u32::from(self.len()).checked_sub(1)? * 8;
-        let is_less = (b'0'..b'9').contains(&((word >> last) as u8));
-        is_less.then(|| Self((word + (1 << last)).to_le_bytes()))
+        let last = self.len().checked_sub(1)?;
+        let [mut first, mut second] = self.0.map(u64::from_le_bytes);
+        let word = match last {
+            0..8 => &mut first,
+            _ => &mut second,
+        };
+        let digit = 8 * u32::from(last % 8);
+        let is_less = (b'0'..b'9').contains(&((*word >> digit) as u8));
+        *word += 1 << digit;
+        is_less.then(|| Self([first, second].map(u64::to_le_bytes)))
     }
 }
 

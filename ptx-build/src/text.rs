@@ -4,7 +4,7 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 use ptx_ir::Span;
 
@@ -45,20 +45,18 @@ impl Text {
 
     /// Adds a decimal number.
     #[inline]
-    pub(crate) fn push_number(&mut self, mut value: u64) {
-        let count = value.checked_ilog10().unwrap_or(0) as u8 + 1;
-        let mut digits = [b'0'; 20];
-        let used = digits.get_mut(..usize::from(count)).unwrap_or_default();
-        let mut pairs = used.rchunks_exact_mut(2);
-        for pair in &mut pairs {
-            let two = (value % 100) as u8;
-            pair.copy_from_slice(&[b'0' + two / 10, b'0' + two % 10]);
-            value /= 100;
+    pub(crate) fn push_number(&mut self, value: u64) {
+        match u32::try_from(value) {
+            Ok(small) if small < 100_000_000 => {
+                let digits = eight_digits(small);
+                let zeros = (digits.trailing_zeros() / 8).min(7);
+                let digits = (digits | 0x3030_3030_3030_3030) >> (8 * zeros);
+                self.push_short(&digits.to_le_bytes(), 8 - zeros as u8);
+            }
+            _ => {
+                let _ = write!(self, "{value}");
+            }
         }
-        if let [first] = pairs.into_remainder() {
-            *first = b'0' + value as u8;
-        }
-        self.push_short(&digits, count);
     }
 
     /// Adds a line; gives where its text is.
@@ -93,6 +91,16 @@ impl Text {
         }
         has_newline
     }
+}
+
+/// The digits of a number below 10⁸, a byte each, the first one in the lowest byte: halves are split in parallel.
+#[inline]
+const fn eight_digits(value: u32) -> u64 {
+    let fours = (value / 10_000) as u64 | ((value % 10_000) as u64) << 32;
+    let hundreds = ((fours * 10_486) >> 20) & 0x7F_0000_007F;
+    let twos = ((fours - 100 * hundreds) << 16) + hundreds;
+    let tens = ((twos * 103) >> 10) & 0x000F_000F_000F_000F;
+    ((twos - 10 * tens) << 8) + tens
 }
 
 impl fmt::Write for Text {
@@ -168,5 +176,22 @@ impl ModuleText {
             rest = after;
         }
         source
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::Text;
+
+    #[test]
+    fn numbers_are_written_with_all_digits() {
+        let ends = (0..20).flat_map(|n| [10u64.pow(n) - 1, 10u64.pow(n), 7 * 10u64.pow(n.min(18))]);
+        for number in ends.chain((0..100_000_000).step_by(7_919)).chain([u64::MAX]) {
+            let mut text = Text::default();
+            text.push_number(number);
+            assert_eq!(text.after(0), number.to_string());
+        }
     }
 }
