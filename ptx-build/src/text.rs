@@ -188,7 +188,10 @@ mod tests {
     #[test]
     fn numbers_are_written_with_all_digits() {
         let ends = (0..20).flat_map(|n| [10u64.pow(n) - 1, 10u64.pow(n), 7 * 10u64.pow(n.min(18))]);
-        for number in ends.chain((0..100_000_000).step_by(7_919)).chain([u64::MAX]) {
+        for number in ends
+            .chain((0..100_000_000).step_by(7_919))
+            .chain([u64::MAX])
+        {
             let mut text = Text::default();
             text.push_number(number);
             assert_eq!(text.after(0), number.to_string());
