@@ -9,8 +9,9 @@ use ptx_ir::{Code, Linkage};
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
 use crate::error::{BuildError, BuildErrorKind};
-use crate::initializer::{Init, Names, write_init};
+use crate::initializer::{Init, write_init};
 use crate::lexical::{self, ends_with_digit};
+use crate::name_scope::NameScope;
 use crate::number::Number;
 use crate::refusal::no_variables;
 
@@ -346,7 +347,7 @@ impl Declaration {
     }
 
     /// The statement; its initial values mention `names`.
-    pub(crate) fn statement(&self, names: &mut dyn Names) -> Result<String, BuildError> {
+    pub(crate) fn statement(&self, names: &mut NameScope<'_>) -> Result<String, BuildError> {
         let mut out = String::new();
         self.head(&mut out)?;
         for (i, name) in self.names().enumerate() {

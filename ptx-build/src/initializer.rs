@@ -9,6 +9,7 @@ use core::fmt::Write as _;
 use crate::error::{BuildError, BuildErrorKind};
 use crate::handle::{CodeLabel, Func, Variable};
 use crate::lexical;
+use crate::name_scope::NameScope;
 use crate::number::Number;
 
 /// An initial value. Manual 5.4.4.
@@ -45,21 +46,12 @@ pub enum Init {
     List(Vec<Init>),
 }
 
-/// What names mean where an initial value is written; each is noted as a dependency.
-pub(crate) trait Names {
-    fn variable(&mut self, var: Variable) -> Result<&str, BuildError>;
-
-    fn function(&mut self, func: Func) -> Result<&str, BuildError>;
-
-    fn label(&mut self, label: CodeLabel) -> Result<&str, BuildError>;
-}
-
 const DEPTH: usize = 64;
 
 /// Writes an initial value that is nested in `depth` others.
 pub(crate) fn write_init(
     init: &Init,
-    names: &mut dyn Names,
+    names: &mut NameScope<'_>,
     out: &mut String,
     depth: usize,
 ) -> Result<(), BuildError> {
@@ -77,12 +69,22 @@ pub(crate) fn write_init(
         Init::F64(x) => write!(out, "0d{:016X}", x.to_bits()),
         Init::Constant(text) => write!(out, "{}", Number::from(text.as_str()).text()?),
         Init::Text(text) => write!(out, "{}", lexical::string(text)?),
-        Init::Address(var, n) => write!(out, "{}{}", names.variable(*var)?, Offset(*n)),
-        Init::Generic(var, n) => {
-            write!(out, "generic({}){}", names.variable(*var)?, Offset(*n))
+        Init::Address(var, n) => {
+            let named = names.variable(*var)?;
+            write!(out, "{}{}", names.mention(named), Offset(*n))
         }
-        Init::Function(func) => write!(out, "{}", names.function(*func)?),
-        Init::Label(label) => write!(out, "{}", names.label(*label)?),
+        Init::Generic(var, n) => {
+            let named = names.variable(*var)?;
+            write!(out, "generic({}){}", names.mention(named), Offset(*n))
+        }
+        Init::Function(func) => {
+            let named = names.function(*func)?;
+            write!(out, "{}", names.mention(named))
+        }
+        Init::Label(label) => {
+            let named = names.label(*label)?;
+            write!(out, "{}", names.mention(named))
+        }
         Init::Plus(base, number) => {
             write_init(base, names, out, depth + 1)?;
             write!(out, "+{}", number.text()?)

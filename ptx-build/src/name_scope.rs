@@ -1,14 +1,23 @@
-//! The names that a declaration can mention.
+//! What handles denote where they are used.
 
 use alloc::vec::Vec;
+
+use ptx_ir::Operand;
 
 use crate::error::BuildError;
 use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Variable};
 use crate::handle_owner::Handle;
-use crate::initializer::Names;
 use crate::module::tables::Tables;
 use crate::refusal::{early, hidden, later};
+
+/// What a handle denotes.
+pub(crate) struct Named<'s> {
+    pub(crate) name: &'s str,
+    /// Its record; [`Operand::Absent`] for a label, which gets it when it is used.
+    pub(crate) operand: Operand,
+    pub(crate) dependency: Dependency,
+}
 
 /// The names of a module and, inside a function, of that function.
 pub(crate) struct NameScope<'s> {
@@ -32,27 +41,37 @@ impl<'s> NameScope<'s> {
     fn place(&self) -> Option<&'s str> {
         self.body.map(|b| b.name.as_str())
     }
-}
 
-impl Names for NameScope<'_> {
-    fn variable(&mut self, var: Variable) -> Result<&str, BuildError> {
-        let body = self.body.filter(|b| b.owner == var.owner);
-        if let Some(local) = body.and_then(|b| b.locals.get(var.index as usize)) {
-            if !local.visible {
-                return Err(hidden("variable", &local.name));
-            }
-            self.mentions.push(Dependency::Local(var.index));
-            return Ok(&local.name);
-        }
-        let name = self.tables.global(var, self.place())?;
-        if self.body.is_some_and(|b| b.means(name)) {
-            return Err(hidden("variable", name));
-        }
-        self.mentions.push(Dependency::Global(var.index));
-        Ok(name)
+    /// Notes what a text mentions; gives its name.
+    pub(crate) fn mention(&mut self, named: Named<'s>) -> &'s str {
+        self.mentions.push(named.dependency);
+        named.name
     }
 
-    fn function(&mut self, func: Func) -> Result<&str, BuildError> {
+    pub(crate) fn variable(&self, var: Variable) -> Result<Named<'s>, BuildError> {
+        let body = self.body.filter(|b| b.owner == var.owner);
+        if let Some(local) = body.and_then(|b| b.locals.get(var.index as usize)) {
+            return match local.visible {
+                true => Ok(Named {
+                    name: &local.name,
+                    operand: Operand::Var(local.id),
+                    dependency: Dependency::Local(var.index),
+                }),
+                false => Err(hidden("variable", &local.name)),
+            };
+        }
+        let global = self.tables.global(var, self.place())?;
+        if self.body.is_some_and(|b| b.means(&global.name)) {
+            return Err(hidden("variable", &global.name));
+        }
+        Ok(Named {
+            name: &global.name,
+            operand: Operand::Symbol(global.symbol),
+            dependency: Dependency::Global(var.index),
+        })
+    }
+
+    pub(crate) fn function(&self, func: Func) -> Result<Named<'s>, BuildError> {
         let known = self.tables.func(func, self.place())?;
         if let Some(body) = self.body {
             if !body.knows(func.index, known.written) {
@@ -62,11 +81,14 @@ impl Names for NameScope<'_> {
                 return Err(hidden("function", &known.name));
             }
         }
-        self.mentions.push(Dependency::Func(func.index));
-        Ok(&known.name)
+        Ok(Named {
+            name: &known.name,
+            operand: Operand::Symbol(known.symbol),
+            dependency: Dependency::Func(func.index),
+        })
     }
 
-    fn label(&mut self, label: CodeLabel) -> Result<&str, BuildError> {
+    pub(crate) fn label(&self, label: CodeLabel) -> Result<Named<'s>, BuildError> {
         let body = self.body.filter(|b| b.owner == label.owner);
         let known = body.and_then(|b| Some((b, b.labels.get(label.index as usize)?)));
         let Some((body, info)) = known else {
@@ -79,7 +101,10 @@ impl Names for NameScope<'_> {
         if info.place.is_none() && self.tables.names.contains(&info.name) {
             return Err(early(&info.name));
         }
-        self.mentions.push(Dependency::Label(label.index));
-        Ok(&info.name)
+        Ok(Named {
+            name: &info.name,
+            operand: Operand::Absent,
+            dependency: Dependency::Label(label.index),
+        })
     }
 }

@@ -12,8 +12,9 @@ use crate::function::body::Body;
 use crate::handle::{CodeLabel, Dependency, Func, Reg, Variable};
 use crate::handle_owner::Handle;
 use crate::literal::constant;
-use crate::module::tables::{DeclState, Tables};
-use crate::refusal::{discarded, early, hidden, later};
+use crate::module::tables::Tables;
+use crate::name_scope::{NameScope, Named};
+use crate::refusal::hidden;
 
 /// Takes the operands of a statement. Only the builder makes one.
 #[derive(Debug)]
@@ -132,73 +133,32 @@ impl Writer<'_> {
     }
 
     pub(crate) fn variable(&mut self, var: Variable) {
-        let operand = if var.owner == self.body.owner {
-            let Some(info) = self.body.locals.get(var.index as usize) else {
-                return self.foreign(Handle::Var(var));
-            };
-            if !info.visible {
-                let name = info.name.clone();
-                return self.hidden("variable", &name);
-            }
-            self.body.out.text.push_str(&info.name);
-            self.body.mentions.push(Dependency::Local(var.index));
-            Operand::Var(info.id)
-        } else if var.owner == self.tables.owner {
-            let Some(info) = self.tables.globals.get(var.index as usize) else {
-                return self.foreign(Handle::Var(var));
-            };
-            if self.body.means(&info.name) {
-                return self.hidden("variable", &info.name);
-            }
-            self.body.out.text.push_str(&info.name);
-            self.body.mentions.push(Dependency::Global(var.index));
-            self.body.has_symbols = true;
-            Operand::Symbol(info.symbol)
-        } else {
-            return self.foreign(Handle::Var(var));
-        };
-        self.operand(operand);
+        self.named(|scope| scope.variable(var));
     }
 
     pub(crate) fn function(&mut self, func: Func) {
-        let known = self.tables.functions.get(func.index as usize);
-        let Some(info) = known.filter(|_| func.owner == self.tables.owner) else {
-            return self.foreign(Handle::Func(func));
-        };
-        if !self.body.knows(func.index, info.written) {
-            let error = match info.written {
-                DeclState::Discarded => discarded(&info.name),
-                _ => later(&info.name),
-            };
-            return self.fail(error);
-        }
-        if self.body.shadows(&info.name, func.index) {
-            return self.hidden("function", &info.name);
-        }
-        self.body.out.text.push_str(&info.name);
-        self.body.mentions.push(Dependency::Func(func.index));
-        self.body.has_symbols = true;
-        self.operand(Operand::Symbol(info.symbol));
+        self.named(|scope| scope.function(func));
     }
 
     pub(crate) fn label(&mut self, label: CodeLabel) {
-        let known = self.body.labels.get(label.index as usize);
-        let Some(info) = known.filter(|_| label.owner == self.body.owner) else {
-            return self.foreign(Handle::Label(label));
+        self.named(|scope| scope.label(label));
+    }
+
+    fn named(&mut self, find: impl Fn(NameScope<'_>) -> Result<Named<'_>, BuildError>) {
+        let named = match find(NameScope::new(self.tables, Some(self.body))) {
+            Ok(named) => named,
+            Err(error) => return self.fail(error),
         };
-        if !self.body.reaches(info) {
-            let name = info.name.clone();
-            return self.hidden("label", &name);
+        let (name, mut operand, dependency) =
+            (named.name.to_string(), named.operand, named.dependency);
+        self.push(&name);
+        self.body.has_symbols |= matches!(operand, Operand::Symbol(_));
+        if let Dependency::Label(label) = dependency {
+            operand = Operand::Label(self.body.record_label(label));
+            self.body.wait(label);
         }
-        if info.place.is_none() && self.tables.names.contains(&info.name) {
-            let error = early(&info.name);
-            return self.fail(error);
-        }
-        self.body.out.text.push_str(&info.name);
-        let id = self.body.record_label(label.index);
-        self.operand(Operand::Label(id));
-        self.body.wait(label.index);
-        self.body.mentions.push(Dependency::Label(label.index));
+        self.body.mentions.push(dependency);
+        self.operand(operand);
     }
 
     // --- constants ---

@@ -5,13 +5,13 @@ use core::mem;
 
 use ptx_ir::raw::{RawBody, RawModule, body_with_capacity, push_statement};
 use ptx_ir::{
-    AddrId, Address, Attribute, Binding, Body, BodyId, DeclId, Declarator, DirectiveStmt, FuncId,
-    GuardSense, Inst, InstId, Label, LabelId, NameId, Opaque, Operand, OperandPool, Param,
-    Prototype, RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId, StmtSpan, SymbolKind,
-    TableRange, Var, VarId,
+    AddrId, Address, Binding, Body, BodyId, DeclId, Declarations, Declarator, DirectiveStmt,
+    FuncId, GuardSense, Inst, InstId, Label, LabelId, NameId, Opaque, Operand, OperandPool,
+    OperandRange, Param, Prototype, RegDeclId, RegId, Register, Scope, ScopeId, Statement, StmtId,
+    StmtSpan, SymbolKind, Var, VarDecl, VarId,
 };
 
-use super::operand::{Leaves, copy_operand, copy_range};
+use super::operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 use super::{Copier, get, set};
 
 /// The statement of a label that is mentioned and not placed so far.
@@ -71,18 +71,6 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
     pub(crate) fn finish(mut self) -> Body {
         *self.names.to.pool_mut() = self.pool;
         self.names.to
-    }
-
-    // --- operands ---
-
-    fn operand(&mut self, operand: Operand) -> Operand {
-        let from = self.names.from.pool();
-        copy_operand(&mut self.names, from, &mut self.pool, operand)
-    }
-
-    fn range(&mut self, range: ptx_ir::OperandRange) -> ptx_ir::OperandRange {
-        let from = self.names.from.pool();
-        copy_range(&mut self.names, from, &mut self.pool, range)
     }
 
     /// An address, most of which are a register with a small offset.
@@ -156,7 +144,7 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
                 }
                 Statement::Label(new)
             }
-            Statement::Decl(id) => Statement::Decl(self.declaration(id, stmt)?),
+            Statement::Decl(id) => Statement::Decl(self.declaration(id)?),
             Statement::Directive(id) => {
                 let DirectiveStmt {
                     directive, args, ..
@@ -205,57 +193,40 @@ impl<'c, 'f, 't> BodyCopier<'c, 'f, 't> {
             _ => return None,
         })
     }
+}
 
-    fn declaration(&mut self, id: DeclId, stmt: StmtId) -> Option<DeclId> {
-        let from = self.names.from.declarations();
-        let decl = *from.decls.get(id)?;
-        let mut copied = decl;
-        copied.bank = self.operand(decl.bank);
-        copied.align = self.operand(decl.align);
-        copied.ty = self.names.module.type_name(decl.ty);
-        copied.attributes = self.attributes(decl.attributes);
-        let new = self.names.to.declarations_mut().decls.push(copied);
-        let start = self.names.to.declarations().declarators.len() as u32;
-        for declarator in from.declarators(id) {
-            let (count, dims) = (self.operand(declarator.count), self.range(declarator.dims));
-            let binding = match declarator.binding {
-                Binding::Register(id) => self.names.declared_registers(id, stmt),
-                Binding::Var(id) => self.names.var(id, Some(stmt)).map(Binding::Var),
-                _ => None,
-            };
-            let mut copied = Declarator::new(
-                self.names.module.name(declarator.name),
-                binding.unwrap_or(Binding::None),
-            );
-            copied.count = count;
-            copied.dims = dims;
-            copied.init = self.operand(declarator.init);
-            self.names.to.declarations_mut().declarators.push(copied);
-        }
-        let declarators = TableRange {
-            start,
-            ..decl.declarators
-        };
-        if let Some(new) = self.names.to.declarations_mut().decls.get_mut(new) {
-            new.declarators = declarators;
-        }
-        Some(new)
+impl<'f> CopyDeclarations<'f> for BodyCopier<'_, 'f, '_> {
+    fn from(&self) -> &'f Declarations {
+        self.names.from.declarations()
     }
 
-    fn attributes(&mut self, range: TableRange) -> TableRange {
-        let all = range.of(&self.names.from.declarations().attributes);
-        let mut copied = Vec::with_capacity(all.len());
-        for attribute in all {
-            copied.push(match *attribute {
-                Attribute::Managed => Attribute::Managed,
-                Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
-                Attribute::Unknown(name) => Attribute::Unknown(self.names.module.name(name)),
-            });
-        }
-        let table = &mut self.names.to.declarations_mut().attributes;
-        let start = table.len() as u32;
-        table.extend(copied);
-        TableRange { start, ..range }
+    fn to(&mut self) -> &mut Declarations {
+        self.names.to.declarations_mut()
+    }
+
+    fn name(&mut self, name: NameId) -> NameId {
+        self.names.module.name(name)
+    }
+
+    fn operand(&mut self, operand: Operand) -> Operand {
+        let from = self.names.from.pool();
+        copy_operand(&mut self.names, from, &mut self.pool, operand)
+    }
+
+    fn range(&mut self, range: OperandRange) -> OperandRange {
+        let from = self.names.from.pool();
+        copy_range(&mut self.names, from, &mut self.pool, range)
+    }
+
+    fn bind(&mut self, declarator: &Declarator, _: VarDecl, _: DeclId) -> Binding {
+        // The declaration is the next statement.
+        let stmt = self.names.to.statement_table().next_id();
+        let binding = match declarator.binding {
+            Binding::Register(id) => self.names.declared_registers(id, stmt),
+            Binding::Var(id) => self.names.var(id, Some(stmt)).map(Binding::Var),
+            _ => None,
+        };
+        binding.unwrap_or(Binding::None)
     }
 }
 

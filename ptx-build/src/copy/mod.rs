@@ -7,13 +7,13 @@ use alloc::vec::Vec;
 
 use ptx_ir::raw::{RawModule, push_item};
 use ptx_ir::{
-    Attribute, Binding, DeclId, Declarator, DirectiveStmt, EntityId, FuncId, Function, Interface,
-    Item, Module, NameId, Operand, Param, Section, SectionEntry, SigId, StmtSpan, Symbol, SymbolId,
-    SymbolKind, TableRange, TypeName, VarDecl,
+    Binding, DeclId, Declarations, Declarator, DirectiveStmt, EntityId, FuncId, Function,
+    Interface, Item, Module, NameId, Operand, OperandRange, Param, Section, SectionEntry, SigId,
+    StmtSpan, Symbol, SymbolId, SymbolKind, TableRange, VarDecl,
 };
 
 pub(crate) use body::{BodyCopier, BodyNames, UNPLACED};
-use operand::{Leaves, copy_operand, copy_range};
+use operand::{CopyDeclarations, Leaves, copy_operand, copy_range};
 
 /// Whether both modules number spellings and mnemonics alike.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -87,13 +87,6 @@ impl<'f, 't> Copier<'f, 't> {
         }
     }
 
-    fn type_name(&mut self, ty: TypeName) -> TypeName {
-        match ty {
-            TypeName::Unknown(name) => TypeName::Unknown(self.name(name)),
-            known => known,
-        }
-    }
-
     /// A name of the module. A member of a range is numbered where it is first mentioned.
     fn symbol(&mut self, id: SymbolId) -> Option<SymbolId> {
         if let Some(known) = get(&self.symbols, id) {
@@ -119,24 +112,6 @@ impl<'f, 't> Copier<'f, 't> {
         new
     }
 
-    // --- operands of the module level ---
-
-    fn operand(&mut self, operand: Operand) -> Operand {
-        let mut pool = core::mem::take(self.to.pool_mut());
-        let from = self.from.pool();
-        let copied = copy_operand(self, from, &mut pool, operand);
-        *self.to.pool_mut() = pool;
-        copied
-    }
-
-    fn range(&mut self, operands: ptx_ir::OperandRange) -> ptx_ir::OperandRange {
-        let mut pool = core::mem::take(self.to.pool_mut());
-        let from = self.from.pool();
-        let copied = copy_range(self, from, &mut pool, operands);
-        *self.to.pool_mut() = pool;
-        copied
-    }
-
     // --- items ---
 
     /// Copies an item to a place in the text; functions without their bodies.
@@ -153,7 +128,10 @@ impl<'f, 't> Copier<'f, 't> {
                 let stmt = self.directive(stmt);
                 Item::Directive(self.to.directives_mut().push(stmt))
             }),
-            Item::Decl(id) => self.declaration(id).map(Item::Decl),
+            Item::Decl(id) => self.declaration(id).map(|new| {
+                set(&mut self.declarations, id, new);
+                Item::Decl(new)
+            }),
             Item::Function(id) => self.function(id).map(Item::Function),
             Item::Section(id) => self.from.sections().get(id).map(|section| {
                 let section = self.section(section);
@@ -184,66 +162,6 @@ impl<'f, 't> Copier<'f, 't> {
         });
         let entries = entries.collect();
         Section::new(name, entries)
-    }
-
-    fn attributes(&mut self, range: TableRange) -> TableRange {
-        let all = range.of(&self.from.declarations().attributes);
-        let mut copied = Vec::with_capacity(all.len());
-        for attribute in all {
-            copied.push(match *attribute {
-                Attribute::Managed => Attribute::Managed,
-                Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
-                Attribute::Unknown(name) => Attribute::Unknown(self.name(name)),
-            });
-        }
-        let table = &mut self.to.declarations_mut().attributes;
-        let start = table.len() as u32;
-        table.extend(copied);
-        TableRange { start, ..range }
-    }
-
-    fn declaration(&mut self, id: DeclId) -> Option<DeclId> {
-        let decl = *self.from.declarations().decls.get(id)?;
-        let mut copied = decl;
-        copied.bank = self.operand(decl.bank);
-        copied.attributes = self.attributes(decl.attributes);
-        copied.align = self.operand(decl.align);
-        copied.ty = self.type_name(decl.ty);
-        let new = self.to.declarations_mut().decls.push(copied);
-        set(&mut self.declarations, id, new);
-        let start = self.to.declarations().declarators.len() as u32;
-        for declarator in self.from.declarations().declarators(id) {
-            let count = self.operand(declarator.count);
-            let dims = self.range(declarator.dims);
-            let binding = self.declared_symbol(declarator, decl, new);
-            let mut copied = Declarator::new(self.name(declarator.name), binding);
-            copied.count = count;
-            copied.dims = dims;
-            copied.init = self.operand(declarator.init);
-            self.to.declarations_mut().declarators.push(copied);
-        }
-        let declarators = TableRange {
-            start,
-            ..decl.declarators
-        };
-        if let Some(new) = self.to.declarations_mut().decls.get_mut(new) {
-            new.declarators = declarators;
-        }
-        Some(new)
-    }
-
-    fn declared_symbol(&mut self, declarator: &Declarator, decl: VarDecl, new: DeclId) -> Binding {
-        let Binding::Symbol(id) = declarator.binding else {
-            return Binding::None;
-        };
-        if let Some(known) = get(&self.symbols, id) {
-            return Binding::Symbol(known);
-        }
-        let Some(symbol) = self.from.symbols().get(id).copied() else {
-            return Binding::None;
-        };
-        let kind = SymbolKind::Variable(decl.space, new);
-        Binding::Symbol(self.add_symbol(id, symbol, kind))
     }
 
     // --- functions ---
@@ -314,6 +232,48 @@ impl<'f, 't> Copier<'f, 't> {
             self.to.params_mut().push(copied);
         }
         TableRange { start, ..range }
+    }
+}
+
+impl<'f> CopyDeclarations<'f> for Copier<'f, '_> {
+    fn from(&self) -> &'f Declarations {
+        self.from.declarations()
+    }
+
+    fn to(&mut self) -> &mut Declarations {
+        self.to.declarations_mut()
+    }
+
+    fn name(&mut self, name: NameId) -> NameId {
+        Copier::name(self, name)
+    }
+
+    fn operand(&mut self, operand: Operand) -> Operand {
+        let mut pool = core::mem::take(self.to.pool_mut());
+        let copied = copy_operand(self, self.from.pool(), &mut pool, operand);
+        *self.to.pool_mut() = pool;
+        copied
+    }
+
+    fn range(&mut self, operands: OperandRange) -> OperandRange {
+        let mut pool = core::mem::take(self.to.pool_mut());
+        let copied = copy_range(self, self.from.pool(), &mut pool, operands);
+        *self.to.pool_mut() = pool;
+        copied
+    }
+
+    fn bind(&mut self, declarator: &Declarator, decl: VarDecl, new: DeclId) -> Binding {
+        let Binding::Symbol(id) = declarator.binding else {
+            return Binding::None;
+        };
+        if let Some(known) = get(&self.symbols, id) {
+            return Binding::Symbol(known);
+        }
+        let Some(symbol) = self.from.symbols().get(id).copied() else {
+            return Binding::None;
+        };
+        let kind = SymbolKind::Variable(decl.space, new);
+        Binding::Symbol(self.add_symbol(id, symbol, kind))
     }
 }
 

@@ -1,8 +1,11 @@
-//! Operands, from the pool of one module or body to another one.
+//! Operands and declarations, from the tables of one module or body to those of another one.
 
 use alloc::vec::Vec;
 
-use ptx_ir::{Address, Immediate, NameId, Operand, OperandPool, OperandRange, OperandRef};
+use ptx_ir::{
+    Address, Attribute, Binding, DeclId, Declarations, Declarator, Immediate, NameId, Operand,
+    OperandParts, OperandPool, OperandRange, TableRange, TypeName, VarDecl,
+};
 
 /// What names become.
 pub(super) trait Leaves {
@@ -19,10 +22,39 @@ pub(super) fn copy_operand(
     to: &mut OperandPool,
     operand: Operand,
 ) -> Operand {
-    let mut one = |leaves: &mut _, at: OperandRef| {
-        let part = copy_operand(leaves, from, to, from.get(at));
-        to.extend(&[part]).at(0)
+    let parts = match operand.parts() {
+        OperandParts::Leaf => return copy_leaf(leaves, from, to, operand),
+        OperandParts::Address(id) => {
+            let Some(address) = from.address(id).copied() else {
+                return Operand::Absent;
+            };
+            let base = copy_operand(leaves, from, to, address.base);
+            let offset = copy_operand(leaves, from, to, address.offset);
+            OperandParts::Address(to.add_address(Address::new(base, offset, address.form)))
+        }
+        OperandParts::List(id) => {
+            let copied = copy_all(leaves, from, to, from.list(id));
+            OperandParts::List(to.add_list(&copied))
+        }
+        OperandParts::One(at) => {
+            let part = copy_operand(leaves, from, to, from.get(at));
+            OperandParts::One(to.extend(&[part]).at(0))
+        }
+        OperandParts::Two(at) => {
+            let (first, second) = from.pair(at);
+            let copied = copy_all(leaves, from, to, &[first, second]);
+            OperandParts::Two(to.extend(&copied).at(0))
+        }
     };
+    operand.with_parts(parts)
+}
+
+fn copy_leaf(
+    leaves: &mut impl Leaves,
+    from: &OperandPool,
+    to: &mut OperandPool,
+    operand: Operand,
+) -> Operand {
     match operand {
         Operand::Reg(_) | Operand::Var(_) | Operand::Label(_) | Operand::Symbol(_) => {
             leaves.leaf(operand)
@@ -30,61 +62,28 @@ pub(super) fn copy_operand(
         Operand::Name(name) => Operand::Name(leaves.name(name)),
         Operand::Section(name) => Operand::Section(leaves.name(name)),
         Operand::Str(name) => Operand::Str(leaves.name(name)),
-        Operand::Imm(id) => match from.immediate(id).copied() {
+        Operand::Imm(id) => match from.immediate(id) {
             Some(Immediate { text, value, .. }) => {
-                let text = leaves.name(text);
-                Operand::Imm(to.add_immediate(Immediate::new(text, value)))
+                let immediate = Immediate::new(leaves.name(*text), *value);
+                Operand::Imm(to.add_immediate(immediate))
             }
             None => Operand::Absent,
         },
-        Operand::Address(id) => match from.address(id).copied() {
-            Some(address) => {
-                let base = copy_operand(leaves, from, to, address.base);
-                let offset = copy_operand(leaves, from, to, address.offset);
-                let form = address.form;
-                Operand::Address(to.add_address(Address::new(base, offset, form)))
-            }
-            None => Operand::Absent,
-        },
-        Operand::Bracket(id) => Operand::Bracket(copy_list(leaves, from, to, from.list(id))),
-        Operand::Vector(id) => Operand::Vector(copy_list(leaves, from, to, from.list(id))),
-        Operand::List(id) => Operand::List(copy_list(leaves, from, to, from.list(id))),
-        Operand::Not(at) => Operand::Not(one(leaves, at)),
-        Operand::Neg(at) => Operand::Neg(one(leaves, at)),
-        Operand::Generic(at) => Operand::Generic(one(leaves, at)),
-        Operand::Lane(selector, at) => Operand::Lane(selector, one(leaves, at)),
-        Operand::Pair(at) => Operand::Pair(copy_pair(leaves, from, to, at)),
-        Operand::Masked(at) => Operand::Masked(copy_pair(leaves, from, to, at)),
-        Operand::Difference(at) => Operand::Difference(copy_pair(leaves, from, to, at)),
-        Operand::Field(at) => Operand::Field(copy_pair(leaves, from, to, at)),
-        Operand::Range(at) => Operand::Range(copy_pair(leaves, from, to, at)),
         other => other,
     }
 }
 
-fn copy_pair(
-    leaves: &mut impl Leaves,
-    from: &OperandPool,
-    to: &mut OperandPool,
-    at: OperandRef,
-) -> OperandRef {
-    let (a, b) = from.pair(at);
-    let a = copy_operand(leaves, from, to, a);
-    let b = copy_operand(leaves, from, to, b);
-    to.extend(&[a, b]).at(0)
-}
-
-fn copy_list(
+fn copy_all(
     leaves: &mut impl Leaves,
     from: &OperandPool,
     to: &mut OperandPool,
     parts: &[Operand],
-) -> ptx_ir::ListId {
+) -> Vec<Operand> {
     let mut copied = Vec::with_capacity(parts.len());
     for part in parts {
         copied.push(copy_operand(leaves, from, to, *part));
     }
-    to.add_list(&copied)
+    copied
 }
 
 /// Copies a range of operands.
@@ -97,9 +96,60 @@ pub(super) fn copy_range(
     if range.is_empty() {
         return OperandRange::default();
     }
-    let mut copied = Vec::with_capacity(range.len());
-    for part in from.slice(range) {
-        copied.push(copy_operand(leaves, from, to, *part));
-    }
+    let copied = copy_all(leaves, from, to, from.slice(range));
     to.extend(&copied)
+}
+
+/// Copies the declarations of a module or a body.
+pub(super) trait CopyDeclarations<'f> {
+    fn from(&self) -> &'f Declarations;
+    fn to(&mut self) -> &mut Declarations;
+    fn name(&mut self, name: NameId) -> NameId;
+    fn operand(&mut self, operand: Operand) -> Operand;
+    fn range(&mut self, range: OperandRange) -> OperandRange;
+
+    /// What a name of the declaration `new` declares.
+    fn bind(&mut self, declarator: &Declarator, decl: VarDecl, new: DeclId) -> Binding;
+
+    fn type_name(&mut self, ty: TypeName) -> TypeName {
+        match ty {
+            TypeName::Unknown(name) => TypeName::Unknown(self.name(name)),
+            known => known,
+        }
+    }
+
+    fn attributes(&mut self, range: TableRange) -> TableRange {
+        let mut copied = Vec::with_capacity(range.len as usize);
+        for attribute in range.of(&self.from().attributes) {
+            copied.push(match *attribute {
+                Attribute::Managed => Attribute::Managed,
+                Attribute::Unified(a, b) => Attribute::Unified(self.operand(a), self.operand(b)),
+                Attribute::Unknown(name) => Attribute::Unknown(self.name(name)),
+            });
+        }
+        let table = &mut self.to().attributes;
+        let start = table.len() as u32;
+        table.extend(copied);
+        TableRange { start, ..range }
+    }
+
+    fn declaration(&mut self, id: DeclId) -> Option<DeclId> {
+        let decl = *self.from().decls.get(id)?;
+        let mut copied = decl;
+        copied.bank = self.operand(decl.bank);
+        copied.attributes = self.attributes(decl.attributes);
+        copied.align = self.operand(decl.align);
+        copied.ty = self.type_name(decl.ty);
+        copied.declarators.start = self.to().declarators.len() as u32;
+        let new = self.to().decls.push(copied);
+        for declarator in self.from().declarators(id) {
+            let (count, dims) = (self.operand(declarator.count), self.range(declarator.dims));
+            let binding = self.bind(declarator, decl, new);
+            let mut copied = Declarator::new(self.name(declarator.name), binding);
+            (copied.count, copied.dims) = (count, dims);
+            copied.init = self.operand(declarator.init);
+            self.to().declarators.push(copied);
+        }
+        Some(new)
+    }
 }

@@ -66,13 +66,11 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// The name of a variable of this module, used in a function or, without a name of one, outside.
-    pub(crate) fn global(&self, var: Variable, place: Option<&str>) -> Result<&str, BuildError> {
+    /// A variable of this module, used in a function or, without a name of one, outside.
+    pub(crate) fn global(&self, var: Variable, place: Option<&str>) -> Result<&Global, BuildError> {
         let known = self.globals.get(var.index as usize);
         let known = known.filter(|_| var.owner == self.owner);
-        known
-            .map(|g| g.name.as_str())
-            .ok_or_else(|| self.past.refuse(Handle::Var(var), place))
+        known.ok_or_else(|| self.past.refuse(Handle::Var(var), place))
     }
 
     /// A function of this module, used in a function or outside.
