@@ -31,9 +31,6 @@
 
 extern crate alloc;
 
-#[cfg(test)]
-extern crate std;
-
 #[macro_use]
 mod keyword_table;
 #[macro_use]

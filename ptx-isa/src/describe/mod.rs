@@ -72,6 +72,3 @@ impl<'a, 'b> Phrases<'a, 'b> {
         self.f.write_fmt(phrase)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,10 +1,7 @@
 //! Every part of the table has a description.
 
-use std::string::{String, ToString};
-use std::vec::Vec;
-
-use super::*;
-use crate::{Form, Instruction, Opcode, RuleKind, find_instruction};
+use ptx_isa::describe::*;
+use ptx_isa::{Form, Instruction, Opcode, find_instruction};
 
 fn forms(opcode: &str) -> &'static [&'static Form] {
     let opcode = Opcode::from_text(opcode.as_bytes()).unwrap();
@@ -20,7 +17,7 @@ fn lines(form: &Form) -> Vec<String> {
     all.extend(form.rules().iter().map(|r| rule(form, r).to_string()));
     all.extend(form.effects().iter().map(|e| effect(form, e).to_string()));
     for table in form.tables() {
-        let text = super::table(form, table, None).to_string();
+        let text = ptx_isa::describe::table(form, table, None).to_string();
         // Columns are as wide as they have to be.
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         all.extend(text.lines().map(words));
@@ -97,7 +94,7 @@ fn long_runs_are_ranges() {
 
 #[test]
 fn negation_reaches_the_clauses() {
-    use crate::{Cond, OperandTest};
+    use ptx_isa::{Cond, OperandTest};
     let form = forms("brev")[0];
     static GIVEN: Cond = Cond::Operand(1, OperandTest::Immediate);
     static BOTH: Cond = Cond::All(&[Cond::Filled(0), Cond::Not(&GIVEN)]);
@@ -108,13 +105,19 @@ fn negation_reaches_the_clauses() {
         demand(form, &NESTED).to_string(),
         "(.type must be given and a must not be a constant) or the instruction must be in a kernel"
     );
-    let rule_of = |kind| crate::Rule {
-        kind,
-        is_undocumented: true,
-    };
-    let rule_text = rule(form, &rule_of(RuleKind::Require(GIVEN, Cond::Filled(0)))).to_string();
-    assert_eq!(
-        rule_text,
-        "if a is a constant: .type must be given (ptxas only, not in the PTX ISA manual)"
+}
+
+#[test]
+fn undocumented_rules_say_so() {
+    let mut rules = Opcode::ALL
+        .iter()
+        .flat_map(|o| o.instructions())
+        .flat_map(|i| i.forms())
+        .flat_map(|f| f.rules().iter().map(move |r| (f, r)));
+    let (form, found) = rules.find(|(_, r)| r.is_undocumented()).unwrap();
+    let text = rule(form, found).to_string();
+    assert!(
+        text.ends_with(" (ptxas only, not in the PTX ISA manual)"),
+        "{text}"
     );
 }

@@ -1,0 +1,18 @@
+//! The instruction tables, the enums of keywords, and queries about instructions.
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod condition;
+mod describe;
+mod directive;
+mod keyword_table;
+mod legality;
+mod matching;
+mod modifier;
+mod register;
+mod scalar;
+mod selector;
+mod space;
+mod table;
+mod target;
+mod type_compat;
+mod version;
