@@ -39,8 +39,11 @@ pub(crate) struct Tally {
 impl Tally {
     /// The share of cases that both accept or both refuse, in percent.
     pub(crate) fn agreement(&self) -> f64 {
-        let wrong = self.false_accepts + self.false_rejects;
-        100.0 - 100.0 * wrong as f64 / self.cases.max(1) as f64
+        100.0 - 100.0 * self.differences() as f64 / self.cases.max(1) as f64
+    }
+
+    fn differences(&self) -> usize {
+        self.false_accepts + self.false_rejects
     }
 
     fn add(&mut self, verdict: &Verdict, ours: &Ours) -> Option<&'static str> {
@@ -83,12 +86,12 @@ impl<'a> Agreement<'a> {
         out
     }
 
-    /// The opcodes below the bar, and `all` if it is.
+    /// The opcodes below the bar with more than one difference, and `all` if it is below its bar.
     pub(crate) fn below(&self) -> Vec<&'a str> {
         let low = self
             .by_opcode
             .iter()
-            .filter(|(_, t)| t.agreement() < BAR_OF_AN_OPCODE);
+            .filter(|(_, t)| t.agreement() < BAR_OF_AN_OPCODE && t.differences() > 1);
         let all = (self.all.agreement() < BAR).then_some("all");
         low.map(|(opcode, _)| *opcode).chain(all).collect()
     }
