@@ -25,11 +25,12 @@ pub(crate) type Order = Vec<(StmtId, StmtSpan)>;
 
 /// The body of a function that was built.
 #[derive(Debug)]
-pub(crate) enum Definition {
-    /// Numbered like that of a parsed function.
-    Final(Body),
-    /// To be copied, its statements in this order.
-    Ordered(Body, Order),
+pub(crate) struct Definition {
+    pub(crate) body: Body,
+    /// The order in which its statements are to be copied; `None` if it is numbered like a parsed one.
+    pub(crate) order: Option<Order>,
+    /// Whether it mentions names of the module.
+    pub(crate) has_symbols: bool,
 }
 
 /// An item and its place in the text, counted from the end of the header.
@@ -37,19 +38,8 @@ pub(crate) enum Definition {
 struct DraftItem {
     item: Item,
     span: StmtSpan,
-    body: DraftBody,
-}
-
-/// Where the body of an item is.
-#[derive(Debug)]
-enum DraftBody {
-    /// In the module, or nowhere.
-    Imported,
-    /// Among the final bodies.
-    Final {
-        has_symbols: bool,
-    },
-    Ordered(Box<(Body, Order)>),
+    /// Its body, unless that is in the module.
+    definition: Option<Box<Definition>>,
 }
 
 #[derive(Debug)]
@@ -61,8 +51,6 @@ pub(crate) struct Draft {
     /// The items of the header.
     header: Module,
     items: Vec<DraftItem>,
-    /// The bodies that need not be copied, in order.
-    bodies: Vec<Body>,
     recent: RecentMnemonics,
     /// Whether the header changed after something was checked.
     is_header_late: bool,
@@ -77,7 +65,6 @@ impl Draft {
             entered: 0,
             header: Module::default(),
             items: Vec::new(),
-            bodies: Vec::new(),
             recent: RecentMnemonics::default(),
             is_header_late: false,
         }
@@ -162,43 +149,33 @@ impl Draft {
 
     // --- items ---
 
-    fn push(&mut self, item: Item, span: Span, body: DraftBody) {
-        let span = StmtSpan::new(span, false);
-        self.items.push(DraftItem { item, span, body });
+    fn push(&mut self, item: Item, span: Span, definition: Option<Box<Definition>>) {
+        self.items.push(DraftItem {
+            item,
+            span: StmtSpan::new(span, false),
+            definition,
+        });
     }
 
     /// Adds a function whose body is complete.
-    pub(crate) fn push_definition(
-        &mut self,
-        id: FuncId,
-        span: Span,
-        definition: Definition,
-        has_symbols: bool,
-    ) {
+    pub(crate) fn push_definition(&mut self, id: FuncId, span: Span, definition: Definition) {
         let function = self.module.functions().get(id);
         let symbol = function.and_then(|f| f.symbol);
         if let Some(symbol) = symbol.and_then(|s| self.module.symbols_mut().get_mut(s)) {
             symbol.kind = SymbolKind::Function(id);
         }
-        let body = match definition {
-            Definition::Final(body) => {
-                self.bodies.push(body);
-                DraftBody::Final { has_symbols }
-            }
-            Definition::Ordered(body, order) => DraftBody::Ordered(Box::new((body, order))),
-        };
-        self.push(Item::Function(id), span, body);
+        self.push(Item::Function(id), span, Some(Box::new(definition)));
     }
 
     pub(crate) fn push_function(&mut self, id: FuncId, span: Span) {
-        self.push(Item::Function(id), span, DraftBody::Imported);
+        self.push(Item::Function(id), span, None);
     }
 
     pub(crate) fn push_alias(&mut self, alias: SymbolId, of: SymbolId, span: Span) {
         let operands = [alias, of].map(Operand::Symbol);
         let stmt = DirectiveStmt::new(Directive::Alias, self.module.pool_mut().extend(&operands));
         let id = self.module.directives_mut().push(stmt);
-        self.push(Item::Directive(id), span, DraftBody::Imported);
+        self.push(Item::Directive(id), span, None);
     }
 
     /// Copies the items of a module that begin at or after `start`; `at` is where the text of that place is. Names that
@@ -231,8 +208,12 @@ impl Draft {
             let place = Span::new(moved(span.start), moved(span.end));
             if let Some(item) = copier.import_item(item, moved) {
                 let span = StmtSpan::new(place, comments);
-                let body = DraftBody::Imported;
-                items.push(DraftItem { item, span, body });
+                let definition = None;
+                items.push(DraftItem {
+                    item,
+                    span,
+                    definition,
+                });
             }
         }
         let symbols = copier.copied_symbols();
@@ -296,20 +277,17 @@ impl Draft {
         }
         let start = header.len() as u32;
         let mut copier = Copier::new(&self.module, &mut module, Spellings::Shared);
-        let mut bodies = self.bodies.into_iter();
-        for DraftItem { item, span, body } in &self.items {
-            let span = StmtSpan::new(span.span().shifted(start), span.has_comments());
-            match (body, item) {
-                (DraftBody::Ordered(ordered), Item::Function(id)) => {
-                    let (body, order) = &**ordered;
-                    copier.final_function(*id, body, order.iter().copied(), span, start);
-                }
-                (DraftBody::Final { has_symbols }, Item::Function(id)) => {
-                    if let Some(body) = bodies.next() {
-                        copier.final_body(*id, body, *has_symbols, span, start);
+        for item in &mut self.items {
+            let span = StmtSpan::new(item.span.span().shifted(start), item.span.has_comments());
+            match (item.item, &mut item.definition) {
+                (Item::Function(id), Some(definition)) => match &definition.order {
+                    Some(order) => {
+                        let order = order.iter().copied();
+                        copier.final_function(id, &definition.body, order, span, start);
                     }
-                }
-                _ => copier.final_item(*item, span, start),
+                    None => copier.final_body(id, definition, span, start),
+                },
+                (item, _) => copier.final_item(item, span, start),
             }
         }
         module
@@ -368,16 +346,10 @@ impl<'f> Copier<'f, '_> {
         }
     }
 
-    fn final_body(
-        &mut self,
-        id: FuncId,
-        mut body: Body,
-        has_symbols: bool,
-        span: StmtSpan,
-        shift: u32,
-    ) {
+    fn final_body(&mut self, id: FuncId, of: &mut Definition, span: StmtSpan, shift: u32) {
+        let mut body = mem::take(&mut of.body);
         *body.base_mut() += shift;
-        if let Some(new) = self.move_definition(id, body, has_symbols) {
+        if let Some(new) = self.move_definition(id, body, of.has_symbols) {
             push_item(self.to, Item::Function(new), span);
         }
     }

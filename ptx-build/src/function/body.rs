@@ -7,8 +7,8 @@ use alloc::vec::Vec;
 
 use ptx_ir::raw::{RawBody, double_capacity, push_statement};
 use ptx_ir::{
-    Binding, Declarator, DirectiveId, DirectiveStmt, EntityId, FuncId, FunctionKind, GuardSense,
-    Label, LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
+    Binding, Declarator, DirectiveId, DirectiveStmt, FuncId, FunctionKind, GuardSense, Label,
+    LabelId, Module, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId, Span,
     Statement, StmtId, StmtSpan, TableRange, TypeName, VarDecl,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
@@ -395,9 +395,6 @@ impl Body {
     pub(super) fn push_statement(&mut self, statement: Statement, span: Span) -> StmtId {
         let span = StmtSpan::new(span, false);
         let id = push_statement(&mut self.records, statement, span);
-        if id.index() >= MANY && id.index().is_power_of_two() {
-            double_capacity(&mut self.records);
-        }
         self.out.push(id);
         id
     }
@@ -405,6 +402,14 @@ impl Body {
     /// Removes the text of the current block from a place on, with its statements.
     pub(super) fn truncate(&mut self, len: usize) {
         self.out.truncate(len, self.records.stmt_spans());
+    }
+
+    /// Reserves memory for many more instructions when there are many.
+    #[inline]
+    pub(super) fn reserve(&mut self, instructions: usize) {
+        if instructions >= MANY && instructions.is_power_of_two() {
+            double_capacity(&mut self.records);
+        }
     }
 
     // --- records of names ---

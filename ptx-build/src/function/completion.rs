@@ -64,9 +64,10 @@ impl FunctionBuilder<'_> {
         *records.base_mut() = start + open;
         *records.end_mut() = self.module.text_len() - start - open;
         *records.closed_mut() = true;
-        let definition = match is_in_order {
-            true => Definition::Final(records),
-            false => Definition::Ordered(records, order),
+        let definition = Definition {
+            body: records,
+            order: (!is_in_order).then_some(order),
+            has_symbols: self.body.has_symbols,
         };
         self.module.add_definition(&self.body, definition, start);
     }

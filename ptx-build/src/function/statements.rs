@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 use ptx_ir::raw::{RawBody, RawModule};
-use ptx_ir::{GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
+use ptx_ir::{EntityId, GuardSense, Inst, SigId, Span, Statement, StmtId, StmtSpan};
 use ptx_isa::Opcode;
 use ptx_verify::NewInst;
 
@@ -154,6 +154,7 @@ impl<'m> FunctionBuilder<'m> {
         let range = body.records.pool_mut().extend(&body.operands);
         let inst = Inst::new(sig, range, body.predicate);
         let id = body.records.insts_mut().push(inst);
+        body.reserve(id.index());
         let indent = body.depth().min(MOST_TABS);
         let span = Span::at(body.committed + indent, body.out.text.len() - 1);
         let stmt = body.push_statement(Statement::Inst(id), span);

@@ -244,8 +244,7 @@ impl ModuleBuilder {
     pub(crate) fn add_definition(&mut self, body: &Body, definition: Definition, start: u32) {
         let span = Span::new(start, self.text_len());
         self.text.push_str("\n");
-        self.draft
-            .push_definition(body.record, span, definition, body.has_symbols);
+        self.draft.push_definition(body.record, span, definition);
         for function in &body.declared {
             if let Some(f) = self.tables.functions.get_mut(*function as usize) {
                 f.written = DeclState::Declared;

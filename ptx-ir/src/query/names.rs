@@ -275,6 +275,7 @@ fn in_body(mut kind: NameKind) -> NameKind {
     kind
 }
 
+#[inline]
 fn register_tag(body: &Body, register: Register) -> u8 {
     match body.reg_decls.get(register.decl) {
         Some(decl) if decl.vector > 1 => VECTOR,
