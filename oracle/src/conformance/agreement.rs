@@ -8,6 +8,7 @@ use anyhow::Result;
 use ptx_isa::{PtxVersion, Target};
 
 use super::verdicts::Verdict;
+use crate::limit::exceeds;
 
 /// The lowest percentage of cases of one opcode with the same verdict.
 pub(crate) const BAR_OF_AN_OPCODE: f64 = 97.0;
@@ -86,12 +87,12 @@ impl<'a> Agreement<'a> {
         out
     }
 
-    /// The opcodes below the bar with more than one difference, and `all` if it is below its bar.
+    /// The opcodes with more differences than the bar explains in a sample of their size, and `all` if it is below its bar.
     pub(crate) fn below(&self) -> Vec<&'a str> {
         let low = self
             .by_opcode
             .iter()
-            .filter(|(_, t)| t.agreement() < BAR_OF_AN_OPCODE && t.differences() > 1);
+            .filter(|(_, t)| exceeds(t.differences(), t.cases, 100.0 - BAR_OF_AN_OPCODE));
         let all = (self.all.agreement() < BAR).then_some("all");
         low.map(|(opcode, _)| *opcode).chain(all).collect()
     }
