@@ -55,90 +55,93 @@ fn a_good_block_is_accepted() {
     assert_eq!(error(GOOD), "");
 }
 
+/// Replacements in [`GOOD`] and the errors they cause.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    (
+        "mul.lo",
+        "mul.hi",
+        "family.isa:1:1: .hi of the name mul.hi is not in modifiers.isa",
+    ),
+    (
+        "  .type = .u32 .f16\n",
+        "",
+        "family.isa:2:14: .type is neither a slot defined here nor a modifier",
+    ),
+    (
+        ".rn .rz  default",
+        ".rn .rx  default",
+        "family.isa:3:3: .rx is neither a slot",
+    ),
+    (
+        ".rn .rz  default",
+        ".rn .rn  default",
+        "family.isa:3:15: .rn is listed twice",
+    ),
+    (
+        "  a  use .type\n",
+        "",
+        "family.isa:2:24: the operand a is not defined",
+    ),
+    (
+        "  a  use .type\n",
+        "  a  use .type\n  c  use .type\n",
+        "family.isa:7:3: no form uses c",
+    ),
+    (
+        "use .u32",
+        "uses .u32",
+        "family.isa:7:6: expected one of def, use",
+    ),
+    (
+        ".rnd is .rz",
+        ".rond is .rz",
+        "family.isa:8:11: .rond is neither a slot",
+    ),
+    (
+        "=>  .type is",
+        "->  .type is",
+        "family.isa:8:24: expected the end of the line, found ->",
+    ),
+    (
+        "ptx 2.0 sm_20",
+        "ptx 2.5 sm_20",
+        "family.isa:9:23: there is no version 2.5",
+    ),
+    (
+        "ptx 2.0 sm_20",
+        "ptx 2.0 sm_21",
+        "family.isa:9:31: sm_21 is not a target",
+    ),
+    (
+        "sm_100f+",
+        "sm_100f",
+        "family.isa:9:48: a family target is written sm_Nf+",
+    ),
+    (
+        "range 0..31",
+        "range 0-31",
+        "family.isa:7:21: expected a range such as 0..15, found 0-31",
+    ),
+    (
+        "{.rnd}.type  d",
+        "{.rnd.type  d",
+        "family.isa:2:20: expected `}`",
+    ),
+    (
+        "insn mul.lo",
+        "inst mul.lo",
+        "family.isa:1:1: expected `insn` or `define`, found inst",
+    ),
+    (
+        "  require",
+        "    require",
+        "family.isa:8:5: no line may be indented below the line above",
+    ),
+];
+
 #[test]
 fn mistakes_are_named_with_their_place() {
-    for (from, to, message) in [
-        (
-            "mul.lo",
-            "mul.hi",
-            "family.isa:1:1: .hi of the name mul.hi is not in modifiers.isa",
-        ),
-        (
-            "  .type = .u32 .f16\n",
-            "",
-            "family.isa:2:14: .type is neither a slot defined here nor a modifier",
-        ),
-        (
-            ".rn .rz  default",
-            ".rn .rx  default",
-            "family.isa:3:3: .rx is neither a slot",
-        ),
-        (
-            ".rn .rz  default",
-            ".rn .rn  default",
-            "family.isa:3:15: .rn is listed twice",
-        ),
-        (
-            "  a  use .type\n",
-            "",
-            "family.isa:2:24: the operand a is not defined",
-        ),
-        (
-            "  a  use .type\n",
-            "  a  use .type\n  c  use .type\n",
-            "family.isa:7:3: no form uses c",
-        ),
-        (
-            "use .u32",
-            "uses .u32",
-            "family.isa:7:6: expected one of def, use",
-        ),
-        (
-            ".rnd is .rz",
-            ".rond is .rz",
-            "family.isa:8:11: .rond is neither a slot",
-        ),
-        (
-            "=>  .type is",
-            "->  .type is",
-            "family.isa:8:24: expected the end of the line, found ->",
-        ),
-        (
-            "ptx 2.0 sm_20",
-            "ptx 2.5 sm_20",
-            "family.isa:9:23: there is no version 2.5",
-        ),
-        (
-            "ptx 2.0 sm_20",
-            "ptx 2.0 sm_21",
-            "family.isa:9:31: sm_21 is not a target",
-        ),
-        (
-            "sm_100f+",
-            "sm_100f",
-            "family.isa:9:48: a family target is written sm_Nf+",
-        ),
-        (
-            "range 0..31",
-            "range 0-31",
-            "family.isa:7:21: expected a range such as 0..15, found 0-31",
-        ),
-        (
-            "{.rnd}.type  d",
-            "{.rnd.type  d",
-            "family.isa:2:20: expected `}`",
-        ),
-        (
-            "insn mul.lo",
-            "inst mul.lo",
-            "family.isa:1:1: expected `insn` or `define`, found inst",
-        ),
-        (
-            "  require",
-            "    require",
-            "family.isa:8:5: no line may be indented below the line above",
-        ),
-    ] {
+    for &(from, to, message) in MISTAKES {
         let text = GOOD.replacen(from, to, 1);
         assert_ne!(text, GOOD, "{from}");
         let found = error(&text);

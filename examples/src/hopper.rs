@@ -1,7 +1,7 @@
 //! A product of matrices on Hopper: tensor copies (TMA) bring tiles, an mbarrier tells when they are there, a warp group multiplies
 //! them out of shared memory (wgmma). `cargo run -p ptx-examples --bin hopper`
 
-use ptx_build::{Declaration, BuildError, ModuleBuilder, OperandExpr, at, bracket, lane};
+use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, OperandExpr, Reg, Variable, at, bracket, lane};
 use ptx_ir::Linkage;
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
@@ -87,6 +87,21 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.setp().lt().u32((more, depth_now, rk))?;
     k.guard(more).bra().emit(again)?;
 
+    store(&mut k, c, sums, [tid, row, column, rn, x, y], [pc, pc8, wide])?;
+    k.ret().emit(())?;
+    k.finish()?;
+    let [m_rows, n_rows, length] = SIZE;
+    let map = |name: &str, rows: u32| {
+        let (name, size, tile) = (name.to_owned(), [length.into(), rows.into()], [64, 64]);
+        Parameter::Map { name, element: Element::F16, size, tile, swizzle: 128 }
+    };
+    let c = Parameter::output("c", Element::F32, (m_rows * n_rows) as usize);
+    let parameters = vec![map("a", m_rows), map("b", n_rows), c, Parameter::U32(n_rows), Parameter::U32(length)];
+    Kernel::new(m, "hopper", parameters, [[n_rows / 64, m_rows / 64, 1], [128, 1, 1]])
+}
+
+/// Stores the sums of each thread.
+fn store(k: &mut FunctionBuilder<'_>, c: Variable, sums: [Reg; 32], [tid, row, column, rn, x, y]: [Reg; 6], [pc, pc8, wide]: [Reg; 3]) -> Result<(), BuildError> {
     k.comment("warp w has rows 16w to 16w + 15; a thread has two columns of every eight, in a row and eight below");
     k.ld().param().u64((pc, at(c)))?;
     k.cvta().to().global().u64((pc, pc))?;
@@ -104,14 +119,5 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         k.st().global().v2().f32((pc + 32 * eight, [four[0], four[1]]))?;
         k.st().global().v2().f32((pc8 + 32 * eight, [four[2], four[3]]))?;
     }
-    k.ret().emit(())?;
-    k.finish()?;
-    let [m_rows, n_rows, length] = SIZE;
-    let map = |name: &str, rows: u32| {
-        let (name, size, tile) = (name.to_owned(), [length.into(), rows.into()], [64, 64]);
-        Parameter::Map { name, element: Element::F16, size, tile, swizzle: 128 }
-    };
-    let c = Parameter::output("c", Element::F32, (m_rows * n_rows) as usize);
-    let parameters = vec![map("a", m_rows), map("b", n_rows), c, Parameter::U32(n_rows), Parameter::U32(length)];
-    Kernel::new(m, "hopper", parameters, [[n_rows / 64, m_rows / 64, 1], [128, 1, 1]])
+    Ok(())
 }

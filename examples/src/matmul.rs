@@ -1,7 +1,7 @@
 //! A product of matrices in tiles: `cp.async` brings the next ones while `mma.sync` multiplies.
 //! `cargo run -p ptx-examples --bin matmul`
 
-use ptx_build::{Declaration, BuildError, FunctionBuilder, ModuleBuilder, Reg, at, lane};
+use ptx_build::{BuildError, Declaration, FunctionBuilder, ModuleBuilder, Reg, Variable, at, lane};
 use ptx_ir::Linkage;
 use ptx_isa::{PtxVersion, ScalarType as T, SpecialReg, StateSpace, Target};
 
@@ -94,6 +94,19 @@ pub fn kernel() -> Result<Kernel, BuildError> {
     k.sub().s32((here, STAGE, here))?;
     k.sub().s32((left, left, 1))?;
     k.guard(more).bra().emit(again)?;
+    store(&mut k, c, sums, [row0, column0, rn, warp, g, part, x], [pc, pc8, wide])?;
+    k.ret().emit(())?;
+    k.finish()?;
+    let [m_rows, n_rows, length] = SIZE;
+    let size = |rows, columns| (rows * columns) as usize;
+    let [a, b] = [("a", m_rows), ("b", n_rows)].map(|(name, rows)| Parameter::input(name, Element::F16, size(rows, length)));
+    let c = Parameter::output("c", Element::F32, size(m_rows, n_rows));
+    let parameters = vec![a, b, c, Parameter::U32(n_rows), Parameter::U32(length)];
+    Kernel::new(m, "matmul", parameters, [[n_rows / 32, m_rows / 64, 1], [128, 1, 1]])
+}
+
+/// Stores the sums of each thread.
+fn store(k: &mut FunctionBuilder<'_>, c: Variable, sums: [[Reg; 4]; 4], [row0, column0, rn, warp, g, part, x]: [Reg; 7], [pc, pc8, wide]: [Reg; 3]) -> Result<(), BuildError> {
     k.ld().param().u64((pc, at(c)))?;
     k.mad().lo().u32((x, warp, 16, row0))?;
     k.add().s32((x, x, g))?;
@@ -106,12 +119,5 @@ pub fn kernel() -> Result<Kernel, BuildError> {
         k.st().global().v2().f32((pc + 32 * column, [c0, c1]))?;
         k.st().global().v2().f32((pc8 + 32 * column, [c2, c3]))?;
     }
-    k.ret().emit(())?;
-    k.finish()?;
-    let [m_rows, n_rows, length] = SIZE;
-    let size = |rows, columns| (rows * columns) as usize;
-    let [a, b] = [("a", m_rows), ("b", n_rows)].map(|(name, rows)| Parameter::input(name, Element::F16, size(rows, length)));
-    let c = Parameter::output("c", Element::F32, size(m_rows, n_rows));
-    let parameters = vec![a, b, c, Parameter::U32(n_rows), Parameter::U32(length)];
-    Kernel::new(m, "matmul", parameters, [[n_rows / 32, m_rows / 64, 1], [128, 1, 1]])
+    Ok(())
 }

@@ -5,6 +5,7 @@
     clippy::panic,
     reason = "a test that cannot go on fails"
 )]
+#![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 mod brute;
 #[path = "../../ptx-print/tests/common/corpus.rs"]

@@ -1,5 +1,6 @@
 //! The view of values against the definitions, on random functions and on those of the corpus up to a size.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 mod brute;
 mod common;

@@ -1,6 +1,7 @@
 //! Inline assembly of CUDA C++ and LLVM IR: checked alone, added to kernels, and assembled where `PTXAS` is set.
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! A module that was edited is judged as its text is, and checking again what changed finds what checking everything finds.
 #![allow(clippy::unwrap_used)]
+#![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 #[path = "../../ptx-print/tests/common/corpus.rs"]
 #[allow(dead_code)]

@@ -18,6 +18,24 @@ fn tables_of_a_module() {
         ("k", None)
     );
     assert!((name.as_u32() as usize) < module.name_count());
+    assert_eq!(module.name_bytes(name), b"k");
+    let items: Vec<_> = module.items().collect();
+    assert!(items[..2].iter().all(|&(_, item)| module.is_header(item)));
+    let (id, kernel) = items[2];
+    let symbol = module.declared_symbols(kernel)[0];
+    assert!(module.symbols()[symbol].name == name && !module.is_header(kernel));
+    assert_eq!(module.item_of(module.function("k").unwrap()), Some(id));
+    let text = b".global .b32 t<3>, u; .global .b64 p[3] = { t1, t2, u };";
+    let ranges = ptx_parse::parse(text).module;
+    let first = ranges.first_symbols();
+    let name = |s: ptx_ir::SymbolId| ranges.name(ranges.symbols()[s].name);
+    let both = ranges.symbols().ids().zip(first.iter().copied());
+    assert!(
+        both.clone()
+            .all(|(symbol, first)| name(symbol) == name(first))
+    );
+    // `t1` and `t2` have the same first symbol.
+    assert_eq!(both.filter(|(symbol, first)| symbol != first).count(), 1);
     let directives = module.interface_directives();
     assert_eq!(directives[0].directive, Directive::Maxntid);
     assert_eq!(module.item_spans().len(), module.items().count());

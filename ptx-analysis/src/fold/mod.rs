@@ -26,6 +26,9 @@ pub use video::Video;
 use modifiers::Words;
 use ptx_isa::{Modifier, Opcode, ScalarType, find_instruction};
 
+/// The section of the PTX ISA manual on video instructions.
+const VIDEO: &str = "9.7.18.";
+
 /// An instruction with the values it reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation<'a> {
@@ -78,14 +81,15 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
         .forms()
         .iter()
         .find(|form| form.match_modifiers(free).is_some())?;
-    if operation.video != Video::default() && !instruction.section().starts_with("9.7.18.") {
+    let section = instruction.section();
+    if operation.video != Video::default() && !section.starts_with(VIDEO) {
         return None;
     }
-    evaluate(operation, &Words::read(modifiers)?)
+    evaluate(operation, section, &Words::read(modifiers)?)
 }
 
-/// The one place that says which evaluator an instruction has.
-fn evaluate(operation: &Operation<'_>, words: &Words) -> Option<Folded> {
+/// Selects the evaluator of an instruction.
+fn evaluate(operation: &Operation<'_>, section: &str, words: &Words) -> Option<Folded> {
     let Operation {
         opcode,
         modifiers,
@@ -93,7 +97,6 @@ fn evaluate(operation: &Operation<'_>, words: &Words) -> Option<Folded> {
         carry,
         video,
     } = *operation;
-    let float = words.types().any(|ty| element(ty).is_float());
     match opcode {
         Opcode::Mov => convert::mov(words, operands),
         Opcode::Cvt => convert::cvt(words, operands),
@@ -105,81 +108,15 @@ fn evaluate(operation: &Operation<'_>, words: &Words) -> Option<Folded> {
         Opcode::Add | Opcode::Sub | Opcode::Mad if words.has(modifiers::CC) => {
             integer::carried(opcode, words, operands, None)
         }
-        Opcode::Add
-        | Opcode::Sub
-        | Opcode::Mul
-        | Opcode::Fma
-        | Opcode::Mad
-        | Opcode::Div
-        | Opcode::Rcp
-        | Opcode::Sqrt
-        | Opcode::Abs
-        | Opcode::Neg
-        | Opcode::Min
-        | Opcode::Max
-        | Opcode::Copysign
-        | Opcode::Testp
-            if float =>
-        {
+        Opcode::Dp4a | Opcode::Dp2a => integer::dot(opcode, words, operands),
+        Opcode::Vmad => video::multiply(modifiers, operands, &video),
+        _ if section.starts_with(VIDEO) => video::scalar(opcode, modifiers, operands, &video)
+            .or_else(|| simd::evaluate(opcode, modifiers, operands, &video)),
+        _ if words.types().any(|ty| element(ty).is_float()) => {
             float::arithmetic(opcode, words, operands)
         }
-        Opcode::Add
-        | Opcode::Sub
-        | Opcode::Mul
-        | Opcode::Mad
-        | Opcode::Mul24
-        | Opcode::Mad24
-        | Opcode::Sad
-        | Opcode::Div
-        | Opcode::Rem
-        | Opcode::Abs
-        | Opcode::Neg
-        | Opcode::Min
-        | Opcode::Max => integer::arithmetic(opcode, words, operands),
-        Opcode::Dp4a | Opcode::Dp2a => integer::dot(opcode, words, operands),
-        Opcode::Popc
-        | Opcode::Clz
-        | Opcode::Brev
-        | Opcode::Bfind
-        | Opcode::Bfe
-        | Opcode::Bfi
-        | Opcode::Fns
-        | Opcode::Szext
-        | Opcode::Bmsk
-        | Opcode::Prmt
-        | Opcode::Shf
-        | Opcode::Shl
-        | Opcode::Shr
-        | Opcode::Lop3
-        | Opcode::And
-        | Opcode::Or
-        | Opcode::Xor
-        | Opcode::Not
-        | Opcode::Cnot => bits::evaluate(opcode, words, operands),
-        Opcode::Vadd
-        | Opcode::Vsub
-        | Opcode::Vabsdiff
-        | Opcode::Vmin
-        | Opcode::Vmax
-        | Opcode::Vshl
-        | Opcode::Vshr
-        | Opcode::Vset => video::scalar(opcode, modifiers, operands, &video),
-        Opcode::Vmad => video::multiply(modifiers, operands, &video),
-        Opcode::Vadd2
-        | Opcode::Vsub2
-        | Opcode::Vavrg2
-        | Opcode::Vabsdiff2
-        | Opcode::Vmin2
-        | Opcode::Vmax2
-        | Opcode::Vset2 => simd::evaluate(opcode, 2, modifiers, operands, &video),
-        Opcode::Vadd4
-        | Opcode::Vsub4
-        | Opcode::Vavrg4
-        | Opcode::Vabsdiff4
-        | Opcode::Vmin4
-        | Opcode::Vmax4
-        | Opcode::Vset4 => simd::evaluate(opcode, 4, modifiers, operands, &video),
-        _ => None,
+        _ => integer::arithmetic(opcode, words, operands)
+            .or_else(|| bits::evaluate(opcode, words, operands)),
     }
 }
 

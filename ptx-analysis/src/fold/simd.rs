@@ -20,14 +20,23 @@ fn chosen(selector: Option<Selector>, count: u16, first: u8) -> Option<[u8; 4]> 
     Some(lanes)
 }
 
-/// Two half words or four bytes (`count`) at a time.
+/// How many lanes of 32 bits an instruction has.
+fn lanes(opcode: Opcode) -> Option<u16> {
+    match opcode.text().as_bytes().last()? {
+        b'2' => Some(2),
+        b'4' => Some(4),
+        _ => None,
+    }
+}
+
+/// Two half words or four bytes at a time.
 pub(super) fn evaluate(
     opcode: Opcode,
-    count: u16,
     modifiers: &[Modifier],
     operands: &[u128],
     video: &Video,
 ) -> Option<Folded> {
+    let count = lanes(opcode)?;
     let [to, x, y] = types(opcode, modifiers)?;
     let &[a, b, c] = operands else { return None };
     let has = |m| modifiers.contains(&m);

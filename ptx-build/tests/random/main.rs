@@ -9,6 +9,7 @@
     clippy::panic,
     reason = "tests"
 )]
+#![allow(clippy::too_many_lines, reason = "lists of cases")]
 
 mod calls;
 #[path = "../common/mod.rs"]
