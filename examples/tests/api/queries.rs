@@ -35,7 +35,12 @@ fn tables_of_a_module() {
             .all(|(symbol, first)| name(symbol) == name(first))
     );
     // `t1` and `t2` have the same first symbol.
-    assert_eq!(both.filter(|(symbol, first)| symbol != first).count(), 1);
+    assert_eq!(
+        both.iter()
+            .filter(|(symbol, first)| symbol != first)
+            .count(),
+        1
+    );
     let directives = module.interface_directives();
     assert_eq!(directives[0].directive, Directive::Maxntid);
     assert_eq!(module.item_spans().len(), module.items().count());
