@@ -104,4 +104,5 @@ fn roles_of_operands() {
     let add = find_instruction(Opcode::Add, &[]).unwrap().forms()[0];
     let roles: Vec<_> = add.operands().iter().map(role).collect();
     assert_eq!(roles[..2], ["written", "read"]);
+    assert_eq!(ptx_isa::operand_count(add), (3, 3));
 }

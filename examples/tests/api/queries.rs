@@ -29,17 +29,14 @@ fn tables_of_a_module() {
     let ranges = ptx_parse::parse(text).module;
     let first = ranges.first_symbols();
     let name = |s: ptx_ir::SymbolId| ranges.name(ranges.symbols()[s].name);
-    let both = ranges.symbols().ids().zip(first.iter().copied());
+    let both = ranges.symbols().ids().zip(first);
+    let (same, others): (Vec<_>, Vec<_>) = both.partition(|(symbol, first)| symbol == first);
+    // The range represents `t1` and `t2`.
+    assert_eq!((same.len(), others.len()), (3, 2));
     assert!(
-        both.clone()
-            .all(|(symbol, first)| name(symbol) == name(first))
-    );
-    // `t1` and `t2` have the same first symbol.
-    assert_eq!(
-        both.iter()
-            .filter(|(symbol, first)| symbol != first)
-            .count(),
-        1
+        others
+            .iter()
+            .all(|(symbol, first)| name(*symbol) == name(*first))
     );
     let directives = module.interface_directives();
     assert_eq!(directives[0].directive, Directive::Maxntid);
