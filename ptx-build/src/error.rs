@@ -100,14 +100,14 @@ impl BuildError {
         }))
     }
 
-    /// With other words in its messages.
-    pub(crate) fn renamed(mut self, words: impl Fn(&str) -> String) -> Self {
+    /// With other messages.
+    pub(crate) fn renamed(mut self, rename: impl Fn(&str) -> String) -> Self {
         let inner = &mut *self.0;
-        inner.message = words(&inner.message);
-        inner.help = inner.help.as_deref().map(&words);
+        inner.message = rename(&inner.message);
+        inner.help = inner.help.as_deref().map(&rename);
         for d in &mut inner.diagnostics {
-            d.message = words(&d.message);
-            d.help = d.help.as_deref().map(&words);
+            d.message = rename(&d.message);
+            d.help = d.help.as_deref().map(&rename);
         }
         self
     }
@@ -125,7 +125,7 @@ impl BuildError {
         self.0.code
     }
 
-    /// What is wrong, in words.
+    /// What is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message

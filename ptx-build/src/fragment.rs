@@ -98,8 +98,8 @@ pub(crate) struct Fragment<'t> {
     pub(crate) operands: Vec<Substitute>,
 }
 
-/// A fragment that is legal where it was judged.
-pub(crate) struct Judged {
+/// A fragment that is legal where it was checked.
+pub(crate) struct CheckedFragment {
     pub(crate) report: AsmReport,
     /// What is written, and where in the template.
     pub(crate) writes: Vec<(String, Span)>,
@@ -125,7 +125,7 @@ impl Fragment<'_> {
             .map_err(|found| BuildError::illegal(self.template.to_string(), [found].into()))
     }
 
-    /// In the words of the template, with spans in it.
+    /// With the names of the template, with spans in it.
     fn error(&self, mut found: Vec<Diagnostic>, filled: &Filled) -> BuildError {
         let renamed = |text: &str| self.renamed(text);
         for d in &mut found {
@@ -356,25 +356,25 @@ impl FunctionBuilder<'_> {
         };
         self.body.fresh_labels += 1;
         let filled = fragment.fill(self.body.fresh_labels)?;
-        let judged = self.judge_fragment(&fragment, &filled)?;
+        let checked = self.check_fragment(&fragment, &filled)?;
         self.module.tables.fix(&self.body.mentions);
         self.body.note_use();
-        if judged.has_names {
+        if checked.has_names {
             self.open();
         }
-        self.add_lines(&judged.parsed, &judged.text);
-        if judged.has_names {
+        self.add_lines(&checked.parsed, &checked.text);
+        if checked.has_names {
             self.close()?;
         }
-        Ok(judged.report)
+        Ok(checked.report)
     }
 
     /// Holds a fragment against the function so far, without adding it.
-    pub(crate) fn judge_fragment(
+    pub(crate) fn check_fragment(
         &self,
         fragment: &Fragment<'_>,
         filled: &Filled,
-    ) -> Result<Judged, BuildError> {
+    ) -> Result<CheckedFragment, BuildError> {
         let text = filled.text.clone();
         if !is_balanced(&text) {
             return Err(unbalanced());
@@ -395,9 +395,9 @@ impl FunctionBuilder<'_> {
         }
         for (i, operand) in fragment.operands.iter().enumerate() {
             let bytes = operand.text.as_bytes();
-            let mut words =
+            let mut tokens =
                 Lexer::fragment(bytes).filter_map(|t| core::str::from_utf8(t.span.of(bytes)).ok());
-            if let Some(word) = words.find(|w| part.declares(w)) {
+            if let Some(word) = tokens.find(|t| part.declares(t)) {
                 let spelled = fragment.style.spelled(i, &operand.name);
                 return Err(BuildError::new(
                     BuildErrorKind::Duplicate,
@@ -412,7 +412,7 @@ impl FunctionBuilder<'_> {
             *span = filled.back(*span);
         }
         let has_names = part.has(|s| matches!(s, Statement::Decl(_) | Statement::Label(_)));
-        Ok(Judged {
+        Ok(CheckedFragment {
             report,
             writes,
             text,

@@ -247,7 +247,7 @@ fn check(
     }
     function.body.mentions = mentions;
     let filled = fragment.fill(0)?;
-    let judged = function.judge_fragment(&fragment, &filled)?;
+    let checked = function.check_fragment(&fragment, &filled)?;
     for (i, operand) in operands.iter().enumerate() {
         let called = names.get(i).map_or(String::new(), |n| fragment.called(n));
         let is_tied = operands.iter().any(|o| o.role == Role::Same(i));
@@ -260,13 +260,13 @@ fn check(
         );
         if is_read_only
             && !is_tied
-            && let Some((_, span)) = judged.writes.iter().find(|w| w.0 == called)
+            && let Some((_, span)) = checked.writes.iter().find(|w| w.0 == called)
         {
             return Err(written(template, &called, *span));
         }
     }
     let again = fragment.fill(1)?;
-    let mut report = judged.report;
+    let mut report = checked.report;
     report.repeatable = function.is_repeatable(&filled, &again);
     Ok(report)
 }

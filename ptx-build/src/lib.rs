@@ -27,7 +27,7 @@
 //!
 //! # Statements
 //!
-//! Every opcode is a method of [`FunctionBuilder`], every modifier one of [`InstBuilder`]. Names follow from the words: `::` and
+//! Every opcode is a method of [`FunctionBuilder`], every modifier one of [`InstBuilder`]. Names follow from the spelling: `::` and
 //! inner dots become `_`, capitals become small, a leading digit gets a `d`, a keyword of Rust a trailing `_`: `.shared::cta` is
 //! `shared_cta`, `.1d` is `d1d`, `match` is `match_`, `.NaN` (beside `.nan`) is
 //! `nan_`. The type ends the statement with its operands; where more

@@ -88,16 +88,16 @@ impl Filled {
     }
 
     /// Where a byte comes from, or the place after it.
-    fn place(&self, at: usize, behind: bool) -> usize {
+    fn place(&self, at: usize, after: bool) -> usize {
         let next = self.pieces.partition_point(|p| p.made <= at);
         let Some(piece) = next.checked_sub(1).and_then(|i| self.pieces.get(i)) else {
             return 0;
         };
         match piece.is_copy {
             true => {
-                (piece.from + at - piece.made).min(piece.from + piece.len) + usize::from(behind)
+                (piece.from + at - piece.made).min(piece.from + piece.len) + usize::from(after)
             }
-            false if behind => piece.from + piece.len,
+            false if after => piece.from + piece.len,
             false => piece.from,
         }
     }

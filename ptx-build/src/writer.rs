@@ -64,7 +64,7 @@ impl Writer<'_> {
         self.operand(Operand::Absent);
     }
 
-    /// Notes that the statement has a form that only the parser can judge.
+    /// Notes that the statement has a form that only the parser can check.
     pub(crate) fn irregular(&mut self) {
         self.body.is_irregular = true;
     }

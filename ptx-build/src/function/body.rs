@@ -51,7 +51,7 @@ pub(crate) struct RangeInfo {
 }
 
 /// The number of a member of a range with this name. A name that ends with a digit has no members: `x10` is member 10 of `x`.
-fn number_behind<'n>(range: &str, member: &'n str) -> Option<&'n str> {
+fn number_after<'n>(range: &str, member: &'n str) -> Option<&'n str> {
     let number = member.strip_prefix(range)?;
     let digits = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
     (digits && !ends_with_digit(range)).then_some(number)
@@ -60,7 +60,7 @@ fn number_behind<'n>(range: &str, member: &'n str) -> Option<&'n str> {
 impl RangeInfo {
     /// Whether a name is that of a member.
     pub(super) fn holds(&self, name: &str) -> bool {
-        match (self.count, number_behind(&self.name, name)) {
+        match (self.count, number_after(&self.name, name)) {
             (Some(count), Some(n)) => n.parse::<u64>().is_ok_and(|n| n < count),
             _ => false,
         }
@@ -70,7 +70,7 @@ impl RangeInfo {
 /// The deepest indentation, which is that of the canonical style.
 pub(super) const MOST_TABS: usize = 32;
 
-/// The tables of a function with so many statements double when they are full: each growth copies them.
+/// The tables of a function with at least this many instructions double when they are full: each growth copies them.
 const MANY: usize = 1 << 12;
 
 /// A scope that is open.
@@ -107,7 +107,7 @@ impl Fresh {
 
     /// Whether a name is, or can become, that of such a register.
     pub(super) fn holds(&self, name: &str) -> bool {
-        number_behind(&self.prefix, name).is_some()
+        number_after(&self.prefix, name).is_some()
     }
 }
 
@@ -162,7 +162,7 @@ pub(crate) struct Body {
     pub(crate) operands: Vec<Operand>,
     /// How many groups of operands are open.
     pub(crate) groups: u32,
-    /// Whether the statement has a form that only the parser can judge.
+    /// Whether the statement has a form that only the parser can check.
     pub(crate) is_irregular: bool,
     pub(crate) mentions: Vec<Dependency>,
     /// Whether the records have registers that the checker does not know.

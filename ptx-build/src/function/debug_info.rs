@@ -111,7 +111,7 @@ impl<'m> FunctionBuilder<'m> {
         }
         self.body.mentions.clear();
         let before = format!("{} {outer}\n", Directive::Loc);
-        let parsed = self.judge_behind(&before, &text)?;
+        let parsed = self.check_after(&before, &text)?;
         self.add_parsed(&parsed, &text);
         self.body.places.insert([file, line, column]);
         Ok(())

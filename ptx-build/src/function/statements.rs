@@ -1,4 +1,4 @@
-//! Instructions: their guards, their judgement, their lines.
+//! Instructions and their guards.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -160,15 +160,15 @@ impl<'m> FunctionBuilder<'m> {
         let stmt = body.push_statement(Statement::Inst(id), span);
         match is_legal {
             true => Ok(()),
-            false => self.judge(stmt, sig),
+            false => self.check_uncertain(stmt, sig),
         }
     }
 
-    /// What of an instruction only the parser can judge becomes text that is parsed.
+    /// What of an instruction only the parser can check becomes text that is parsed.
     #[cold]
     fn add_irregular(&mut self) -> Result<(), BuildError> {
         let (text, start) = self.open_text();
-        let parsed = self.judge_text(&text)?;
+        let parsed = self.check_text(&text)?;
         self.module.tables.fix(&self.body.mentions);
         self.import(&parsed, |at| at + start, |_| true);
         Ok(())
@@ -181,12 +181,12 @@ impl<'m> FunctionBuilder<'m> {
         (text.trim().to_string(), start as u32)
     }
 
-    /// Judges an instruction that is not certainly legal.
+    /// Checks an instruction that is not certainly legal.
     #[cold]
-    fn judge(&mut self, stmt: StmtId, sig: SigId) -> Result<(), BuildError> {
+    fn check_uncertain(&mut self, stmt: StmtId, sig: SigId) -> Result<(), BuildError> {
         let (text, _) = self.open_text();
         if !self.module.draft.module.signature(sig).is_known() {
-            return self.judge_text(&text).map(drop);
+            return self.check_text(&text).map(drop);
         }
         self.record_headers();
         self.errors_of(stmt, &text)?;
@@ -240,13 +240,13 @@ impl<'m> FunctionBuilder<'m> {
         self.declare_parameters();
     }
 
-    /// Judges a text that mentions what was noted.
-    pub(super) fn judge_text(&self, text: &str) -> Result<Parsed, BuildError> {
-        self.judge_behind("", text)
+    /// Checks a text that mentions what was noted.
+    pub(super) fn check_text(&self, text: &str) -> Result<Parsed, BuildError> {
+        self.check_after("", text)
     }
 
     /// The same after other statements.
-    pub(super) fn judge_behind(&self, before: &str, text: &str) -> Result<Parsed, BuildError> {
+    pub(super) fn check_after(&self, before: &str, text: &str) -> Result<Parsed, BuildError> {
         let both = format!("{before}{text}");
         let (whole, start) = check::minimal_context(&self.body, &self.module.tables, &both);
         let start = start + before.len();
@@ -257,7 +257,7 @@ impl<'m> FunctionBuilder<'m> {
         }
     }
 
-    /// Judges a text that mentions these.
+    /// Checks a text that mentions these.
     pub(crate) fn check(
         &mut self,
         text: &str,
@@ -265,12 +265,12 @@ impl<'m> FunctionBuilder<'m> {
     ) -> Result<Parsed, BuildError> {
         self.body.mentions.clear();
         self.body.mentions.extend_from_slice(mentions);
-        let parsed = self.judge_text(text)?;
+        let parsed = self.check_text(text)?;
         self.module.tables.fix(mentions);
         Ok(parsed)
     }
 
-    /// Adds a line of text that was judged.
+    /// Adds a line of text that was checked.
     pub(super) fn add_parsed(&mut self, parsed: &Parsed, text: &str) {
         let at = self.body.line(text).start;
         self.import(parsed, |place| place + at, |_| true);

@@ -84,9 +84,9 @@ impl ModuleBuilder {
     /// # Errors
     ///
     /// As [`target_option`](Self::target_option).
-    pub fn another_target(&mut self, words: &[&str]) -> Result<(), BuildError> {
-        words.iter().try_for_each(|w| lexical::name(w))?;
-        self.more_targets.push(words.join(", "));
+    pub fn another_target(&mut self, names: &[&str]) -> Result<(), BuildError> {
+        names.iter().try_for_each(|n| lexical::name(n))?;
+        self.more_targets.push(names.join(", "));
         self.write_header();
         Ok(())
     }

@@ -31,7 +31,7 @@ pub(crate) struct Function {
     /// The last declaration of it without a body; empty where there is none.
     pub(crate) declared: String,
     pub(super) is_defined: bool,
-    /// Whether statements were judged by its interface since it was declared or begun.
+    /// Whether statements were checked by its interface since it was declared or begun.
     pub(super) is_fixed: bool,
     pub(crate) symbol: SymbolId,
     /// Its last record.
@@ -93,7 +93,7 @@ impl Tables {
         }
     }
 
-    /// Statements were judged that mention these.
+    /// Statements were checked that mention these.
     pub(crate) fn fix(&mut self, mentions: &[Dependency]) {
         for mention in mentions {
             if let Dependency::Func(f) = mention
@@ -104,7 +104,7 @@ impl Tables {
         }
     }
 
-    /// Refuses to change an interface that statements were judged by.
+    /// Refuses to change an interface that statements were checked by.
     pub(crate) fn can_change(&self, func: Func) -> Result<(), BuildError> {
         match self.functions.get(func.index as usize) {
             Some(f) if f.is_fixed => Err(BuildError::new(
