@@ -94,9 +94,7 @@ impl Filled {
             return 0;
         };
         match piece.is_copy {
-            true => {
-                (piece.from + at - piece.made).min(piece.from + piece.len) + usize::from(after)
-            }
+            true => (piece.from + at - piece.made).min(piece.from + piece.len) + usize::from(after),
             false if after => piece.from + piece.len,
             false => piece.from,
         }
