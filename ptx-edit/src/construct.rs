@@ -1,14 +1,16 @@
 //! Creates operands and statements, which are inserted later.
 
-use alloc::string::{String, ToString};
+use alloc::string::ToString;
+use alloc::vec::Vec;
 
 use ptx_ir::constant::{ConstValue, read_expression};
 use ptx_ir::lex::scan;
 use ptx_ir::raw::{RawBody, RawModule};
 use ptx_ir::{
     Address, AddressForm, Binding, BodyId, Declarator, DirectiveStmt, GuardSense, Immediate, Inst,
-    Label, LabelId, Limits, NameId, Operand, RegDecl, RegDeclId, RegId, Register, ScopeId,
-    Selector, SigId, Statement, StmtId, TableRange, TypeName, Var, VarDecl, VarId,
+    Label, LabelId, Limits, NameId, Operand, OperandPool, OperandSlot, RegDecl, RegDeclId, RegId,
+    Register, ScopeId, Selector, SigId, Statement, StmtId, TableRange, TypeName, Var, VarDecl,
+    VarId,
 };
 use ptx_isa::{Directive, ScalarType, StateSpace};
 
@@ -34,10 +36,7 @@ enum Constant {
 }
 
 fn read_constant(text: &str) -> Result<Constant, EditError> {
-    let wrong = || EditError::Spelling {
-        wanted: "constant",
-        text: String::from(text),
-    };
+    let wrong = || EditError::spelling("constant", text);
     let nesting = Limits::default().nesting;
     let read = read_expression(text.as_bytes(), 0, nesting);
     let value = read.value.map_err(|_| wrong())?;
@@ -170,6 +169,26 @@ impl Editor<'_> {
         Ok(Operand::Lane(selector, self.pool_mut().extend(&[a]).at(0)))
     }
 
+    /// An operand with one register replaced by another, also in its parts.
+    pub fn with_register(&mut self, operand: Operand, old: RegId, new: RegId) -> Operand {
+        let pool = self.pool_mut();
+        let copy = pool.extend(&[operand]);
+        let walk = |pool: &OperandPool| {
+            let parts = pool.walk_operand(OperandSlot::Pool(copy.at(0)), pool.get(copy.at(0)));
+            let uses = parts.filter(|(_, part)| *part == Operand::Reg(old));
+            uses.map(|(slot, _)| slot).collect::<Vec<_>>()
+        };
+        if !walk(pool).is_empty() {
+            pool.deep_copy(copy);
+        }
+        for slot in walk(pool) {
+            pool.set_slot(slot, Operand::Reg(new));
+        }
+        let made = pool.get(copy.at(0));
+        pool.set(copy.at(0), Operand::Absent);
+        made
+    }
+
     /// A register of a declaration: a member of a range; number 0 for a plain name. The first call is linear in the registers
     /// of the body.
     ///
@@ -202,15 +221,7 @@ impl Editor<'_> {
     ///
     /// [`EditError::Spelling`] if the text is not a mnemonic, [`EditError::Kind`] if the operands cannot be written after it.
     pub fn inst(&mut self, mnemonic: &str, operands: &[Operand]) -> Result<NewStmt, EditError> {
-        let sig = self.mnemonic(mnemonic)?;
-        self.are_operands(sig, operands)?;
-        let range = self.pool_mut().extend(operands);
-        self.pool_mut().deep_copy(range);
-        let id = self
-            .body_mut()
-            .insts_mut()
-            .push(Inst::new(sig, range, None));
-        Ok(self.draft(Statement::Inst(id)))
+        self.new_inst(mnemonic, operands, None)
     }
 
     /// An instruction under a guard, `@p` or `@!p`.
@@ -225,16 +236,23 @@ impl Editor<'_> {
         mnemonic: &str,
         operands: &[Operand],
     ) -> Result<NewStmt, EditError> {
+        self.new_inst(mnemonic, operands, Some((predicate, sense)))
+    }
+
+    fn new_inst(
+        &mut self,
+        mnemonic: &str,
+        operands: &[Operand],
+        guard: Option<(RegId, GuardSense)>,
+    ) -> Result<NewStmt, EditError> {
         let sig = self.mnemonic(mnemonic)?;
         self.are_operands(sig, operands)?;
-        let mut all = alloc::vec![Operand::Reg(predicate)];
-        all.extend_from_slice(operands);
+        let predicate = guard.map(|(predicate, _)| Operand::Reg(predicate));
+        let all = [predicate.as_slice(), operands].concat();
         let range = self.pool_mut().extend(&all);
         self.pool_mut().deep_copy(range);
-        let id = self
-            .body_mut()
-            .insts_mut()
-            .push(Inst::new(sig, range, Some(sense)));
+        let inst = Inst::new(sig, range, guard.map(|(_, sense)| sense));
+        let id = self.body_mut().insts_mut().push(inst);
         Ok(self.draft(Statement::Inst(id)))
     }
 
@@ -262,10 +280,7 @@ impl Editor<'_> {
         name: &str,
         count: Option<u32>,
     ) -> Result<(RegDeclId, NewStmt), EditError> {
-        let name = match count {
-            Some(_) => self.new_name(name, NameForm::Range)?,
-            None => self.new_name(name, NameForm::Plain)?,
-        };
+        let name = self.new_name(name, NameForm::of(count))?;
         let mut decl = RegDecl::new(name, TypeName::Known(ty), ScopeId::new(0));
         decl.count = count;
         decl.stmt = Some(UNPLACED);
@@ -297,7 +312,7 @@ impl Editor<'_> {
         elements: Option<u32>,
     ) -> Result<(VarId, NewStmt), EditError> {
         if space == StateSpace::Reg {
-            return Err(EditError::Kind { wanted: "variable" });
+            return EditError::kind("variable");
         }
         let name = self.new_name(name, NameForm::Plain)?;
         let id = self.body_mut().vars_mut().push(Var {
@@ -358,8 +373,7 @@ impl Editor<'_> {
         args: &[Operand],
     ) -> Result<NewStmt, EditError> {
         if !is_statement(directive) {
-            let wanted = "directive of a body";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("directive of a body");
         }
         check_arguments(self.module, self.body().pool(), directive, args)?;
         let args = self.pool_mut().extend(args);
@@ -404,10 +418,7 @@ impl Editor<'_> {
             };
         }
         if end == 0 {
-            return Err(EditError::Spelling {
-                wanted: "mnemonic",
-                text: String::from(text),
-            });
+            return Err(EditError::spelling("mnemonic", text));
         }
         Ok(self.module.signatures_mut().intern(bytes))
     }

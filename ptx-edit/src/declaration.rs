@@ -4,10 +4,10 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
-use ptx_ir::raw::{NewText, Patch, RawBody, RawEdits, RawModule};
+use ptx_ir::raw::{Edits, NewText, Patch, RawBody, RawEdits, RawModule};
 use ptx_ir::{
-    Binding, DeclId, DeclarationSpans, Declarations, Item, ItemId, Module, Operand, OperandPool,
-    OperandSlot, Span, Statement, StmtId, TypeName,
+    Binding, DeclId, DeclarationSpans, Declarations, EntityId, Item, ItemId, Module, NameId,
+    Operand, OperandPool, OperandSlot, Span, Statement, StmtId, TypeName,
 };
 use ptx_isa::{Directive, ScalarType};
 
@@ -83,24 +83,16 @@ impl Editor<'_> {
 
     fn change_part(&mut self, stmt: StmtId, part: Part, text: &str) -> Result<DeclId, EditError> {
         let Statement::Decl(id) = self.statement(stmt)? else {
-            let wanted = "declaration";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("declaration");
         };
-        let span = self.body().source_span(stmt);
-        let patch = patch_of(self.module, span, part, text);
-        let body = self.body_mut();
+        let body = self.body();
+        let patch = patch_of(self.module, body.source_span(stmt), part, text);
         let slot = element_slot(body.declarations(), body.pool(), id, part)?;
+        let body = self.body_mut();
         set(body.declarations_mut(), id, part, slot)?;
-        if let (Some(slot), Part::Element { value, .. }) = (slot, part) {
-            RawBody::pool_mut(body).set_slot(slot, value);
-        }
-        match patch {
-            Some((span, text)) => {
-                let text = NewText::Text(self.intern(&text));
-                self.edits().patch(stmt, Patch { span, text });
-            }
-            None => self.edits().rewrite(stmt),
-        }
+        set_in_pool(RawBody::pool_mut(body), part, slot);
+        let patch = patch.map(|(span, text)| (span, self.intern(&text)));
+        record(self.edits(), stmt, patch);
         Ok(id)
     }
 }
@@ -147,26 +139,36 @@ impl ModuleEditor<'_> {
 
     fn change_part(&mut self, item: ItemId, part: Part, text: &str) -> Result<(), EditError> {
         let Some(Item::Decl(id)) = self.module.item(item) else {
-            let wanted = "declaration";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("declaration");
         };
         let patch = patch_of(self.module, self.module.span(item), part, text);
         let slot = element_slot(self.module.declarations(), self.module.pool(), id, part)?;
         set(self.module.declarations_mut(), id, part, slot)?;
-        if let (Some(slot), Part::Element { value, .. }) = (slot, part) {
-            self.module.pool_mut().set_slot(slot, value);
-        }
-        match patch {
-            Some((span, text)) => {
-                let text = NewText::Text(self.intern(&text));
-                self.edits().patch(item, Patch { span, text });
-            }
-            None => self.edits().rewrite(item),
-        }
+        set_in_pool(self.module.pool_mut(), part, slot);
+        let patch = patch.map(|(span, text)| (span, self.intern(&text)));
+        record(self.edits(), item, patch);
         for symbol in self.module.declared_symbols(Item::Decl(id)) {
             self.symbol_changed(symbol);
         }
         Ok(())
+    }
+}
+
+/// Stores an element that is part of an operand.
+fn set_in_pool(pool: &mut OperandPool, part: Part, slot: Option<OperandSlot>) {
+    if let (Some(slot), Part::Element { value, .. }) = (slot, part) {
+        pool.set_slot(slot, value);
+    }
+}
+
+/// Records a patch; without one, the whole declaration is printed from its record.
+fn record<K: EntityId>(edits: &mut Edits<K>, id: K, patch: Option<(Span, NameId)>) {
+    match patch {
+        Some((span, text)) => {
+            let text = NewText::Text(text);
+            edits.patch(id, Patch { span, text });
+        }
+        None => edits.rewrite(id),
     }
 }
 
@@ -223,9 +225,7 @@ fn set(
             decl.align = Operand::Small(n as i32);
         }
         Part::Align(n) => {
-            let text = n.to_string();
-            let wanted = "alignment";
-            return Err(EditError::Spelling { wanted, text });
+            return Err(EditError::spelling("alignment", n.to_string()));
         }
         Part::Element { value, .. } => {
             if let Some(OperandSlot::Initializer(at)) = slot

@@ -171,9 +171,8 @@ impl Editor<'_> {
 
     /// The instruction of a statement.
     pub(crate) fn instruction(&self, id: StmtId) -> Result<(InstId, Inst), EditError> {
-        let wanted = "instruction";
         let Statement::Inst(inst) = self.statement(id)? else {
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("instruction");
         };
         let record = self.body().inst(inst).copied();
         Ok((inst, record.ok_or(EditError::NoStatement)?))

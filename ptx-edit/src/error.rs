@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use ptx_ir::{Span, StmtId};
+use ptx_ir::{Module, Span, StmtId, SymbolId};
 
 /// Why an edit was refused. Nothing has changed then.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,6 +64,27 @@ pub enum EditError {
     },
     /// The module has no such directive, item or name.
     Missing(&'static str),
+}
+
+impl EditError {
+    pub(crate) fn spelling(wanted: &'static str, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self::Spelling { wanted, text }
+    }
+
+    pub(crate) fn kind<T>(wanted: &'static str) -> Result<T, Self> {
+        Err(Self::Kind { wanted })
+    }
+
+    pub(crate) fn used(module: &Module, symbol: SymbolId) -> Self {
+        Self::Used(symbol_name(module, symbol))
+    }
+}
+
+/// The name of a symbol.
+pub(crate) fn symbol_name(module: &Module, symbol: SymbolId) -> String {
+    let symbol = module.symbols().get(symbol);
+    String::from(symbol.map_or("", |s| module.name(s.name)))
 }
 
 impl fmt::Display for EditError {

@@ -196,8 +196,7 @@ impl Import<'_, '_, '_> {
         let tables = self.body.declarations();
         let decl = *tables.decls.get(id).ok_or(EditError::NoStatement)?;
         if decl.attributes.len > 0 {
-            let wanted = "declaration without attributes";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("declaration without attributes");
         }
         let mut all = Vec::new();
         for d in tables.declarators(id) {

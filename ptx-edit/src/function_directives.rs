@@ -50,8 +50,7 @@ impl ModuleEditor<'_> {
             _ => DirectivePosition::Func,
         };
         if !directive.is_allowed_in(position) {
-            let wanted = "directive of such a function";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("directive of such a function");
         }
         check_arguments(self.module, self.module.pool(), directive, args)?;
         let args = self.module.pool_mut().extend(args);
@@ -128,8 +127,7 @@ fn directives_of(module: &Module, function: FuncId) -> Result<Vec<DirectiveStmt>
     let function = module.functions().get(function);
     let function = function.ok_or(EditError::NoStatement)?;
     if function.raw_header {
-        let wanted = "function with a valid header";
-        return Err(EditError::Kind { wanted });
+        return EditError::kind("function with a valid header");
     }
     let all = function
         .interface

@@ -58,10 +58,7 @@ impl ModuleEditor<'_> {
     /// [`EditError::Spelling`] unless `bits` is 32 or 64, [`EditError::Missing`] if the module has no `.address_size`.
     pub fn set_address_size(&mut self, bits: u8) -> Result<(), EditError> {
         if !matches!(bits, 32 | 64) {
-            return Err(EditError::Spelling {
-                wanted: "address size",
-                text: bits.to_string(),
-            });
+            return Err(EditError::spelling("address size", bits.to_string()));
         }
         let (item, stmt) = self.header_directive(Directive::AddressSize)?;
         let number = |kind, _: &[u8]| kind == TokenKind::Integer;

@@ -190,11 +190,13 @@ impl Editor<'_> {
         }
     }
 
-    /// Records that the guard changed; `guarded` says whether there is one now.
-    pub(crate) fn patch_guard(&mut self, stmt: StmtId, spans: Option<&InstSpans>, guarded: bool) {
+    /// Records that the guard changed; its record is the new one.
+    pub(crate) fn patch_guard(&mut self, stmt: StmtId, spans: Option<&InstSpans>) {
         let Some(spans) = spans else {
             return self.edits().rewrite(stmt);
         };
+        let inst = self.instruction(stmt);
+        let guarded = inst.is_ok_and(|(_, inst)| inst.guard().is_some());
         let edits = self.edits();
         edits.retain_patches(stmt, |p| {
             !matches!(p.text, NewText::Guard | NewText::Predicate)

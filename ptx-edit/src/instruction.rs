@@ -64,15 +64,11 @@ impl Editor<'_> {
         index: usize,
         new: Operand,
     ) -> Result<(), EditError> {
-        let wanted = "directive";
         let Statement::Directive(id) = self.statement(stmt)? else {
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("directive");
         };
-        let directive = *self
-            .body()
-            .directives()
-            .get(id)
-            .ok_or(EditError::NoStatement)?;
+        let directive = self.body().directives().get(id);
+        let directive = *directive.ok_or(EditError::NoStatement)?;
         if index >= directive.args.len() {
             return Err(EditError::NoPart(alloc::format!("argument {index}")));
         }
@@ -133,7 +129,7 @@ impl Editor<'_> {
         let sense = guard.map_or(GuardSense::Positive, |(_, sense)| sense);
         let spans = self.inst_spans(stmt, inst);
         self.write(id, inst, predicate.map(|p| (p, sense)), &operands);
-        self.patch_guard(stmt, spans.as_ref(), guard.is_some());
+        self.patch_guard(stmt, spans.as_ref());
         Ok(())
     }
 
@@ -146,10 +142,7 @@ impl Editor<'_> {
         operands: &[Operand],
     ) {
         let predicate = guard.map(|(predicate, _)| predicate);
-        let all: Vec<Operand> = predicate
-            .into_iter()
-            .chain(operands.iter().copied())
-            .collect();
+        let all = [predicate.as_slice(), operands].concat();
         let pool = self.pool_mut();
         let range = pool.extend(&all);
         pool.deep_copy(range);
@@ -260,7 +253,7 @@ impl Editor<'_> {
             }
         }
         if guard == Some(Operand::Reg(old)) {
-            self.patch_guard(stmt, spans.as_ref(), true);
+            self.patch_guard(stmt, spans.as_ref());
         }
         Ok(count)
     }

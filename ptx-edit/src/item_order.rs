@@ -1,11 +1,11 @@
 //! Moving the items of a module.
 
-use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::raw::RawEdits;
-use ptx_ir::{EntitySet, FuncId, Item, ItemId, Module, Operand, Statement, SymbolId};
+use ptx_ir::{Body, EntitySet, Item, ItemId, Module, Operand, SymbolId};
 
+use crate::error::symbol_name;
 use crate::items::{check_item, check_place_after};
 use crate::{EditError, ModuleEditor};
 
@@ -37,7 +37,10 @@ impl ModuleEditor<'_> {
         }
         let immovable = match item {
             Item::Section(_) | Item::Opaque(_) => true,
-            Item::Function(f) => !inner_functions(self.module, f).is_empty(),
+            Item::Function(f) => {
+                let body = self.module.body(f);
+                body.is_some_and(|b| b.functions().next().is_some())
+            }
             other => self.module.is_header(other),
         };
         if immovable {
@@ -70,17 +73,6 @@ impl ModuleEditor<'_> {
     }
 }
 
-/// The functions that are declared inside another one.
-fn inner_functions(module: &Module, function: FuncId) -> Vec<FuncId> {
-    let statements = module.body(function).into_iter();
-    let statements = statements.flat_map(|b| b.statements());
-    let inner = statements.filter_map(|(_, s)| match s {
-        Statement::Function(f) => Some(f),
-        _ => None,
-    });
-    inner.collect()
-}
-
 /// Checks that everything which an item declares or uses is declared before it is used.
 fn check_declared_before_use(module: &Module, moved: Item) -> Result<(), EditError> {
     let mut unseen: EntitySet<SymbolId> = module.declared_symbols(moved).into_iter().collect();
@@ -95,7 +87,7 @@ fn check_declared_before_use(module: &Module, moved: Item) -> Result<(), EditErr
             break;
         }
         if let Item::Function(f) = item {
-            for inner in inner_functions(module, f) {
+            for inner in module.body(f).into_iter().flat_map(Body::functions) {
                 let symbol = module.functions().get(inner).and_then(|f| f.symbol);
                 symbol.map(|s| unseen.remove(s));
             }
@@ -104,8 +96,8 @@ fn check_declared_before_use(module: &Module, moved: Item) -> Result<(), EditErr
         each_use(module, item, |s| {
             early = early.or(unseen.contains(s).then_some(s))
         });
-        if let Some(symbol) = early.and_then(|s| module.symbols().get(s)) {
-            return Err(EditError::Hidden(String::from(module.name(symbol.name))));
+        if let Some(symbol) = early {
+            return Err(EditError::Hidden(symbol_name(module, symbol)));
         }
     }
     Ok(())

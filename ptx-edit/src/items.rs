@@ -16,13 +16,6 @@ use crate::names::NameForm;
 use crate::operand_grammar::check_arguments;
 use crate::{EditError, ModuleEditor};
 
-/// The directives that a module begins with.
-const HEADER: [Directive; 3] = [
-    Directive::Version,
-    Directive::Target,
-    Directive::AddressSize,
-];
-
 /// The state spaces of variables of a module.
 const MODULE_SPACES: [StateSpace; 3] = [StateSpace::Global, StateSpace::Const, StateSpace::Shared];
 
@@ -58,11 +51,15 @@ impl ModuleEditor<'_> {
     ) -> Result<ItemId, EditError> {
         let alone = matches!(directive.ending(), Ending::Semicolon | Ending::Open)
             && StateSpace::from_text(directive.text().as_bytes()).is_none()
-            && directive != Directive::Section
-            && !HEADER.contains(&directive);
+            && !matches!(
+                directive,
+                Directive::Section
+                    | Directive::Version
+                    | Directive::Target
+                    | Directive::AddressSize
+            );
         if !alone || !directive.is_allowed_in(DirectivePosition::Module) {
-            let wanted = "directive of a module";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("directive of a module");
         }
         check_arguments(self.module, self.module.pool(), directive, args)?;
         check_place_after(self.module, at)?;
@@ -95,8 +92,7 @@ impl ModuleEditor<'_> {
     ) -> Result<(ItemId, SymbolId), EditError> {
         check_place_after(self.module, at)?;
         if !MODULE_SPACES.contains(&space) {
-            let wanted = "state space of a variable of the module";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("state space of a variable of the module");
         }
         let align = match align {
             0 => Operand::Absent,
@@ -169,9 +165,7 @@ impl ModuleEditor<'_> {
         let declared = self.module.declared_symbols(item);
         for &symbol in &declared {
             if is_used(self.module, symbol, item) {
-                let name = self.module.symbols().get(symbol);
-                let name = name.map(|s| self.module.name(s.name));
-                return Err(EditError::Used(String::from(name.unwrap_or_default())));
+                return Err(EditError::used(self.module, symbol));
             }
         }
         let comments = match (item, comments) {
@@ -234,8 +228,7 @@ impl ModuleEditor<'_> {
     ) -> Result<(), EditError> {
         let item = check_item(self.module, id)?;
         let Item::Directive(directive) = item else {
-            let wanted = "directive";
-            return Err(EditError::Kind { wanted });
+            return EditError::kind("directive");
         };
         if self.module.is_header(item) {
             return Err(EditError::Immovable);
@@ -256,8 +249,7 @@ impl ModuleEditor<'_> {
 }
 
 fn wrong_number(n: u32, wanted: &'static str) -> EditError {
-    let text = n.to_string();
-    EditError::Spelling { wanted, text }
+    EditError::spelling(wanted, n.to_string())
 }
 
 fn number(n: u32, wanted: &'static str) -> Result<Operand, EditError> {
@@ -269,10 +261,7 @@ fn number(n: u32, wanted: &'static str) -> Result<Operand, EditError> {
 pub(crate) fn quote(text: &str) -> Result<String, EditError> {
     let odd = |b: u8| matches!(b, b'"' | b'\n' | b'\r' | 0) || !b.is_ascii();
     if text.bytes().any(odd) {
-        return Err(EditError::Spelling {
-            wanted: "string",
-            text: String::from(text),
-        });
+        return Err(EditError::spelling("string", text));
     }
     Ok(alloc::format!("\"{text}\""))
 }

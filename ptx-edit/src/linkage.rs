@@ -7,6 +7,7 @@ use ptx_ir::raw::{NewText, Patch, RawEdits, RawModule};
 use ptx_ir::{Item, ItemId, Linkage, Module, Span};
 use ptx_isa::Directive;
 
+use crate::error::symbol_name;
 use crate::{EditError, ModuleEditor};
 
 impl ModuleEditor<'_> {
@@ -61,10 +62,7 @@ impl ModuleEditor<'_> {
         };
         match others.find_map(|(_, i)| again(i)) {
             None => Ok(()),
-            Some(symbol) => {
-                let name = module.symbols().get(symbol).map(|s| module.name(s.name));
-                Err(EditError::Taken(String::from(name.unwrap_or_default())))
-            }
+            Some(symbol) => Err(EditError::Taken(symbol_name(module, symbol))),
         }
     }
 }

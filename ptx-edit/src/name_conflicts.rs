@@ -62,10 +62,7 @@ pub(crate) fn is_new(module: &Module, name: &str) -> bool {
 
 /// Checks that a name can be declared at all.
 pub(crate) fn check_declarable(name: &str, form: NameForm) -> Result<(), EditError> {
-    check_spelling(name.as_bytes(), form).map_err(|wanted| EditError::Spelling {
-        wanted,
-        text: String::from(name),
-    })
+    check_spelling(name.as_bytes(), form).map_err(|wanted| EditError::spelling(wanted, name))
 }
 
 impl Editor<'_> {

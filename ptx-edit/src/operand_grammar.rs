@@ -10,7 +10,7 @@ pub(crate) fn part(fits: bool, wanted: &'static str) -> Result<(), EditError> {
     if fits {
         Ok(())
     } else {
-        Err(EditError::Kind { wanted })
+        EditError::kind(wanted)
     }
 }
 

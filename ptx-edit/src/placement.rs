@@ -11,14 +11,9 @@ use crate::{EditError, Editor, NewStmt};
 
 /// Whether a statement belongs to the label before it.
 pub(crate) fn needs_label(body: &Body, statement: Statement) -> bool {
-    match statement {
-        Statement::Prototype(_) => true,
-        Statement::Directive(id) => body
-            .directives()
-            .get(id)
-            .is_some_and(|d| d.directive.is_allowed_in(DirectivePosition::Label)),
-        _ => false,
-    }
+    let directive = body.directive(statement);
+    matches!(statement, Statement::Prototype(_))
+        || directive.is_some_and(|d| d.is_allowed_in(DirectivePosition::Label))
 }
 
 /// Whether a directive can be a statement of a body by itself.

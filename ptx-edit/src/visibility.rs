@@ -44,9 +44,7 @@ impl Editor<'_> {
         let (name, scope, decl) = match operand {
             Operand::Symbol(symbol) => return self.check_symbol_visible(key, symbol),
             Operand::Reg(id) => {
-                let register = body.registers().get(id).ok_or(EditError::UnknownId)?;
-                let decl = body.reg_decls().get(register.decl);
-                let decl = decl.ok_or(EditError::UnknownId)?;
+                let decl = body.reg_decl_of(id).ok_or(EditError::UnknownId)?;
                 (decl.name, decl.scope, decl.stmt)
             }
             Operand::Var(id) => {
@@ -153,7 +151,7 @@ pub(crate) fn is_declared_before(body: &Body, stmt: Option<StmtId>, key: u64) ->
 /// The name of what an operand refers to, without a number.
 pub(crate) fn name_of(body: &Body, operand: Operand) -> Option<NameId> {
     match operand {
-        Operand::Reg(id) => Some(body.reg_decls().get(body.registers().get(id)?.decl)?.name),
+        Operand::Reg(id) => Some(body.reg_decl_of(id)?.name),
         Operand::Var(id) => Some(body.vars().get(id)?.name),
         Operand::Label(id) => Some(body.labels().get(id)?.name),
         _ => None,
@@ -163,7 +161,7 @@ pub(crate) fn name_of(body: &Body, operand: Operand) -> Option<NameId> {
 /// The declaration of the register or variable that an operand refers to.
 pub(crate) fn declaration_of(body: &Body, operand: Operand) -> Option<DeclId> {
     let stmt = match operand {
-        Operand::Reg(id) => body.reg_decls().get(body.registers().get(id)?.decl)?.stmt,
+        Operand::Reg(id) => body.reg_decl_of(id)?.stmt,
         Operand::Var(id) => body.vars().get(id)?.stmt,
         _ => None,
     };

@@ -1,7 +1,7 @@
 //! The index of names.
 #![allow(clippy::unwrap_used)]
 
-use ptx_edit::{NameForm, Names, OwnSymbols, own_symbols};
+use ptx_edit::{Entity, EntityMap, NameForm, Names, OwnSymbols, own_symbols};
 
 const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.global .b32 a, b<2>;\n.visible .global .b32 c;\n.extern .global .b32 d;\n.entry k() { .reg .b32 r; ld.global.b32 r, [a]; ld.global.b32 r, [d]; ld.global.b32 r, [gone]; ret; }\n";
 
@@ -31,4 +31,21 @@ fn names_are_removed_with_their_spans() {
     let inside = names.within(module.span(item)).len();
     names.remove_within(&[module.span(item)]);
     assert_eq!((names.refs().len(), inside), (all - inside, 8));
+}
+
+#[test]
+fn entities_have_separate_values() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b32 r) f(.param .b32 a);\n.global .b32 g<2>;\n.entry k(.param .b32 p) { .reg .b32 x, %r<3>; .shared .b32 s; L: mov.b32 x, %r1; bra L; }\n.entry l() { .reg .b32 y; M: st.global.b32 [undeclared], y; }\n";
+    let module = ptx_parse::parse_str(text).module;
+    let names = Names::of(&module);
+    let mut map: EntityMap<Option<Entity>> = EntityMap::new(&module);
+    let mut known = 0;
+    for name in names.refs() {
+        if let Some(old) = map.replace(name.entity, Some(name.entity)) {
+            assert!(old.is_none_or(|old| old == name.entity), "{old:?}");
+            known += usize::from(old.is_none());
+        }
+    }
+    assert_eq!(known, map.values().flatten().count());
+    assert!(known >= 12, "{known}");
 }

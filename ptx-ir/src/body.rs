@@ -2,6 +2,8 @@
 
 use alloc::boxed::Box;
 
+use ptx_isa::Directive;
+
 use crate::cow_vec::CowVec;
 use crate::decl::{Declarations, RegDecl, Register, Var};
 use crate::edit_log::Edits;
@@ -405,6 +407,24 @@ impl Body {
     #[must_use]
     pub fn registers(&self) -> &PrimaryMap<RegId, Register> {
         &self.registers
+    }
+
+    /// Which directive a statement is, if it is one.
+    #[must_use]
+    pub fn directive(&self, statement: Statement) -> Option<Directive> {
+        match statement {
+            Statement::Directive(id) => Some(self.directives.get(id)?.directive),
+            _ => None,
+        }
+    }
+
+    /// The functions that are declared inside this one.
+    pub fn functions(&self) -> impl Iterator<Item = FuncId> + '_ {
+        self.statements()
+            .filter_map(|(_, statement)| match statement {
+                Statement::Function(id) => Some(id),
+                _ => None,
+            })
     }
 
     /// The declaration of a register.

@@ -105,3 +105,18 @@ impl<K: EntityId + fmt::Debug> fmt::Debug for EntitySet<K> {
         f.debug_set().entries(self.iter()).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::NameId;
+
+    #[test]
+    fn ids_are_removed() {
+        let mut set: EntitySet<NameId> = [1, 64, 200].map(NameId::new).into_iter().collect();
+        assert!(set.remove(NameId::new(64)) && !set.remove(NameId::new(64)));
+        assert!(!set.remove(NameId::new(1000)) && !set.contains(NameId::new(65)));
+        assert!(set.iter().eq([1, 200].map(NameId::new)));
+        assert!(set.remove(NameId::new(1)) && set.remove(NameId::new(200)) && set.is_empty());
+    }
+}

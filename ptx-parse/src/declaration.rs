@@ -138,7 +138,15 @@ impl Parser<'_> {
             return Err(self.cursor.unexpected("a state space or a type"));
         };
         let start = self.cursor.pos;
-        if let Some(ty) = ScalarType::from_text(word) {
+        if s.space.is_none()
+            && let Some(found) = declared_space(word)
+        {
+            self.cursor.advance(word.len());
+            s.space = Some(found);
+            if self.cursor.peek() == b'[' {
+                s.bank = self.dimension()?;
+            }
+        } else if let Some(ty) = ScalarType::from_text(word) {
             if s.space.is_none() {
                 return Err(self
                     .cursor
@@ -146,12 +154,6 @@ impl Parser<'_> {
             }
             self.cursor.advance(word.len());
             s.ty = Some(TypeName::Known(ty));
-        } else if let Some(found) = declared_space(word).filter(|_| s.space.is_none()) {
-            self.cursor.advance(word.len());
-            s.space = Some(found);
-            if self.cursor.peek() == b'[' {
-                s.bank = self.dimension()?;
-            }
         } else if let Some(len) = Modifier::from_text(word)
             .and_then(Modifier::vector_len)
             .filter(|_| s.vector == 1)

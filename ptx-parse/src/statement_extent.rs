@@ -12,7 +12,7 @@ pub(crate) fn is_opcode(text: &[u8]) -> bool {
 
 /// The state space whose declarations a keyword begins.
 pub(crate) fn declared_space(word: &[u8]) -> Option<StateSpace> {
-    StateSpace::from_text(word).filter(|s| !s.text().contains("::"))
+    StateSpace::from_text(word).filter(|_| !word.contains(&b':'))
 }
 
 /// Whether a declaration begins with this directive.

@@ -23,32 +23,6 @@ impl Declaration {
         }
     }
 
-    fn declarators(&self) -> &[DeclaratorSpans] {
-        self.0.as_ref().map_or(&[], |spans| &spans.declarators)
-    }
-
-    /// Removes names; at least one stays.
-    fn keep(&self, patches: &mut TextPatches, stays: impl Fn(usize) -> bool) {
-        // A name is removed with the comma before it; before the first one that stays, with the comma after it.
-        let all = self.declarators();
-        let mut first_removed: Option<u32> = None;
-        let mut any_stays = false;
-        for (i, name) in all.iter().map(DeclaratorSpans::whole).enumerate() {
-            if stays(i) {
-                if let (Some(from), false) = (first_removed, any_stays) {
-                    patches.remove(Span::new(from, name.start));
-                }
-                any_stays = true;
-            } else if any_stays {
-                let previous = i.checked_sub(1).and_then(|i| all.get(i));
-                let from = previous.map_or(name.start, |p| p.whole().end);
-                patches.remove(Span::new(from, name.end));
-            } else {
-                first_removed.get_or_insert(name.start);
-            }
-        }
-    }
-
     /// Removes names and inserts other declarations before the rest, each with its newline; `false` if nothing would be left.
     pub(crate) fn replace(
         &self,
@@ -59,7 +33,10 @@ impl Declaration {
     ) -> bool {
         if stays.contains(&true) {
             patches.insert(span.start, others);
-            self.keep(patches, |i| stays.get(i).copied().unwrap_or(true));
+            let names = self.0.as_ref().map_or(&[][..], |spans| &spans.declarators);
+            for span in removed(names, stays) {
+                patches.remove(span);
+            }
         } else if !others.is_empty() {
             patches.replace(span, others.trim_ascii_end());
         }
@@ -78,6 +55,26 @@ impl Declaration {
         text.push(b';');
         Some(text)
     }
+}
+
+/// What is removed so that only some names of a declaration stay, at least one: a name with the comma before it; before the
+/// first one that stays, with the comma after it.
+pub(crate) fn removed(names: &[DeclaratorSpans], stays: &[bool]) -> Vec<Span> {
+    let first = stays.iter().position(|s| *s).unwrap_or_default();
+    let mut found = Vec::new();
+    if let (Some(start), Some(end)) = (names.first(), names.get(first))
+        && first > 0
+    {
+        found.push(Span::new(start.name.start, end.name.start));
+    }
+    let pairs = names
+        .iter()
+        .zip(names.iter().skip(1))
+        .zip(stays.iter().skip(1));
+    for ((before, name), _) in pairs.skip(first).filter(|(_, stays)| !**stays) {
+        found.push(Span::new(before.whole().end, name.whole().end));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -101,7 +98,7 @@ mod tests {
         let kept = |stays: [bool; 3]| {
             let (module, d) = read();
             let mut patches = TextPatches::new();
-            d.keep(&mut patches, |i| stays[i]);
+            assert!(d.replace(&mut patches, Span::default(), &stays, b""));
             let text = String::from_utf8(patches.apply(module.source()).text).unwrap();
             String::from(text.split(".b8 ").nth(1).unwrap())
         };

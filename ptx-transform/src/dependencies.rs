@@ -80,10 +80,8 @@ impl Dependencies {
         let Some(body) = module.body(id) else { return };
         let symbol = module.functions().get(id).and_then(|f| f.symbol);
         // ptxas requires a definition of everything that is declared, even if it is not called.
-        let declared = body.statements().filter_map(|(_, s)| match s {
-            Statement::Function(id) => module.functions().get(id)?.symbol,
-            _ => None,
-        });
+        let declared = body.functions();
+        let declared = declared.filter_map(|id| module.functions().get(id)?.symbol);
         let mut used: Vec<SymbolId> = declared.collect();
         let addresses = body.pool().addresses().iter();
         let addresses = addresses.flat_map(|a| [a.base, a.offset]);

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 
 use ptx_edit::{Entity, EntityMap, NameRef};
-use ptx_ir::{
-    Binding, Body, DeclarationSpans, Declarator, DeclaratorSpans, FuncId, Module, Span, Statement,
-};
+use ptx_ir::{Binding, Body, DeclarationSpans, Declarator, FuncId, Module, Span, Statement};
 use ptx_isa::StateSpace;
+
+use crate::declarators::removed;
 
 /// The order in which members of a range get new numbers.
 #[derive(Copy, Clone)]
@@ -124,34 +124,12 @@ pub(crate) fn unused(
                 .get(id.as_u32() as usize)
                 .is_some_and(|o| comments == InnerComments::Remove || !o.has_comments())
         {
-            pieces.extend(parts(span, source, &used));
+            let spans = DeclarationSpans::read(span.of(source), span.start);
+            let names = spans.map(|s| s.declarators).unwrap_or_default();
+            if names.len() == used.len() {
+                pieces.extend(removed(&names, &used));
+            }
         }
-    }
-    pieces
-}
-
-/// The parts of a declaration of several names that are removed, with their commas.
-fn parts(span: Span, source: &[u8], used: &[bool]) -> Vec<Span> {
-    let spans = DeclarationSpans::read(span.of(source), span.start);
-    let names = spans.map(|s| s.declarators).unwrap_or_default();
-    let names: Vec<Span> = names.iter().map(DeclaratorSpans::whole).collect();
-    let Some(last_used) = used.iter().rposition(|u| *u) else {
-        return Vec::new();
-    };
-    if names.len() != used.len() {
-        return Vec::new();
-    }
-    let mut pieces = Vec::new();
-    let pairs = names.iter().zip(names.iter().skip(1)).zip(used);
-    for ((this, next), used) in pairs.take(last_used) {
-        if !used {
-            pieces.push(Span::new(this.start, next.start));
-        }
-    }
-    if let (Some(kept), Some(last)) = (names.get(last_used), names.last())
-        && kept.end < last.end
-    {
-        pieces.push(Span::new(kept.end, last.end));
     }
     pieces
 }

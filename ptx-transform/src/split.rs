@@ -5,8 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use ptx_ir::{
-    Declarator, EntitySet, FunctionKind, Item, Linkage, Module, Statement, SymbolId, SymbolKind,
-    TextPatches,
+    Declarator, EntitySet, FunctionKind, Item, Linkage, Module, SymbolId, SymbolKind, TextPatches,
 };
 use ptx_isa::{Directive, StateSpace, TypeKind};
 
@@ -134,11 +133,10 @@ fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
         }
     }
     for body in module.bodies().values() {
-        for (_, statement) in body.statements() {
-            if let Statement::Function(f) = statement {
-                bound.extend(module.functions().get(f).and_then(|f| f.symbol));
-            }
-        }
+        let symbols = body
+            .functions()
+            .filter_map(|f| module.functions().get(f)?.symbol);
+        bound.extend(symbols);
     }
     bound
 }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Item, Module, Rewritten, Span, Statement, TextPatches};
+use ptx_ir::{Item, Module, Rewritten, Span, TextPatches};
 use ptx_isa::Directive;
 
 use crate::debug;
@@ -32,7 +32,7 @@ pub fn strip(module: &Module) -> Rewritten {
                     pieces.push(span);
                 }
             }
-            Item::Directive(d) => match module.directives().get(d).map(|d| d.directive) {
+            Item::Directive(_) => match module.directive(item) {
                 Some(Directive::File) => pieces.push(span),
                 Some(Directive::Target) => pieces.extend(debug::target_option(source, span)),
                 _ => {}
@@ -42,9 +42,7 @@ pub fn strip(module: &Module) -> Rewritten {
                     continue;
                 };
                 for (id, statement) in body.statements() {
-                    if let Statement::Directive(d) = statement
-                        && body.directives().get(d).map(|d| d.directive) == Some(Directive::Loc)
-                    {
+                    if body.directive(statement) == Some(Directive::Loc) {
                         pieces.push(body.source_span(id));
                     }
                 }
@@ -60,35 +58,31 @@ pub fn strip(module: &Module) -> Rewritten {
 /// Removes comments, line markers and these spans of a source, which are statements in order. Lines that have no other text
 /// are removed as well; other lines keep their indentation.
 fn remove_with_comments(source: &[u8], pieces: &[Span], patches: &mut TextPatches) {
-    let mut pieces = pieces.iter().copied().peekable();
+    let mut pieces = pieces.iter().copied();
+    const NONE: Span = Span::new(u32::MAX, u32::MAX);
+    let mut piece = pieces.next().unwrap_or(NONE);
     let mut line = Line::default();
     // Whitespace that is neither kept nor removed yet.
     let mut space = Span::default();
     for token in Lexer::new(source) {
-        while pieces.next_if(|p| p.end <= token.span.start).is_some() {}
-        let inside = pieces.peek().is_some_and(|p| p.start <= token.span.start);
+        while piece.end <= token.span.start {
+            piece = pieces.next().unwrap_or(NONE);
+        }
+        let inside = piece.start <= token.span.start;
         match token.kind {
             TokenKind::ByteOrderMark => space = Span::new(token.span.end, token.span.end),
             TokenKind::Whitespace if !inside => {
-                let mut at = token.span.start;
-                for (i, _) in token
-                    .span
-                    .of(source)
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, b)| **b == b'\n')
-                {
-                    let newline = token.span.start + i as u32;
-                    let end = newline + 1;
+                let text = token.span.of(source);
+                for newline in (token.span.start..).zip(text).filter(|(_, b)| **b == b'\n') {
+                    let (newline, end) = (newline.0, newline.0 + 1);
                     if line.cut {
                         // The line ends after its last token; a line without tokens is removed.
-                        let carriage =
-                            newline > at && source.get(newline as usize - 1) == Some(&b'\r');
+                        let carriage = newline > token.span.start.max(space.start)
+                            && source.get(newline as usize - 1) == Some(&b'\r');
                         let last = newline - u32::from(carriage);
                         patches.remove(Span::new(space.start, if line.token { last } else { end }));
                     }
                     line = Line::default();
-                    at = end;
                     space = Span::new(end, end);
                 }
                 space.end = token.span.end;

@@ -41,8 +41,7 @@ pub(super) fn calls_of(
     function: FuncId,
     symbol: SymbolId,
 ) -> Result<Calls, EditError> {
-    let name = module.symbols().get(symbol).map(|s| module.name(s.name));
-    let used = || EditError::Used(String::from(name.unwrap_or_default()));
+    let used = || EditError::used(module, symbol);
     let mut found = Calls::default();
     let mut uses = module_uses(module, symbol).ok_or_else(used)?;
     let facts = ModuleFacts::new(module);

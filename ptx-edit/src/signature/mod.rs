@@ -159,9 +159,7 @@ impl ModuleEditor<'_> {
             let mut editor = self.module.edit(caller)?;
             let (mut operands, at) = call_list(&editor, call, list)?;
             if operands.len() != count {
-                let symbol = editor.module().symbols().get(symbol);
-                let name = symbol.map(|s| editor.module().name(s.name));
-                return Err(EditError::Used(String::from(name.unwrap_or_default())));
+                return Err(EditError::used(editor.module(), symbol));
             }
             edit_call(&mut editor, call, &mut operands)?;
             write_call_list(&mut editor, call, &operands, at)?;

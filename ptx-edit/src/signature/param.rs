@@ -73,10 +73,7 @@ impl NewParam {
     }
 
     pub(super) fn check(&self) -> Result<(), EditError> {
-        let wrong = |wanted, n: u32| EditError::Spelling {
-            wanted,
-            text: n.to_string(),
-        };
+        let wrong = |wanted, n: u32| EditError::spelling(wanted, n.to_string());
         if self.align > 0 && (!self.align.is_power_of_two() || self.align >= 1 << 30) {
             return Err(wrong("alignment", self.align));
         }

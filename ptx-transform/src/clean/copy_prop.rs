@@ -150,7 +150,8 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
             };
             let old = place.register;
             // The operands of a call must have the types of its signature, which is not examined here.
-            let alike = declared(view, old) == declared(view, new);
+            let declared = |r| view.body().reg_decl_of(r).and_then(|d| d.ty.known());
+            let alike = declared(old) == declared(new);
             let list = |o: &Operand| matches!(o, Operand::List(_));
             let operands = view.body().operands(inst).iter().enumerate();
             let places = operands
@@ -166,11 +167,4 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
         }
     }
     steps
-}
-
-/// The declared type of a register.
-fn declared(view: &View<'_>, register: RegId) -> Option<ScalarType> {
-    let body = view.body();
-    let decl = body.reg_decls().get(body.registers().get(register)?.decl)?;
-    decl.ty.known()
 }

@@ -107,14 +107,13 @@ impl<'a> View<'a> {
     /// The name of a register.
     pub(super) fn name(&self, register: RegId) -> String {
         let body = self.body();
-        let declared = body.registers().get(register);
-        let declared = declared.and_then(|r| Some((r, body.reg_decls().get(r.decl)?)));
-        match declared {
-            Some((r, decl)) if decl.count.is_some() => {
-                alloc::format!("{}{}", self.module().name(decl.name), r.number)
-            }
-            Some((_, decl)) => String::from(self.module().name(decl.name)),
-            None => String::new(),
+        let decl = body.reg_decl_of(register);
+        let mut name = String::from(decl.map_or("", |d| self.module().name(d.name)));
+        if let Some(r) = body.registers().get(register)
+            && decl.is_some_and(|d| d.count.is_some())
+        {
+            name.push_str(&alloc::format!("{}", r.number));
         }
+        name
     }
 }

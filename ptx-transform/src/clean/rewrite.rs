@@ -99,7 +99,7 @@ impl Rewriter<'_, '_> {
         let before = operands.clone();
         for &place in places {
             if let Some(operand) = operands.get_mut(place) {
-                *operand = self.with(*operand, old, new, 0)?;
+                *operand = self.editor.with_register(*operand, old, new);
             }
         }
         let changed = operands != before;
@@ -120,50 +120,6 @@ impl Rewriter<'_, '_> {
             made = true;
         }
         Ok(made)
-    }
-
-    /// An operand with one register replaced by another.
-    fn with(
-        &mut self,
-        operand: Operand,
-        old: RegId,
-        new: RegId,
-        depth: u8,
-    ) -> Result<Operand, EditError> {
-        // Legal operands do not nest deeper.
-        const DEPTH: u8 = 4;
-        if depth == DEPTH {
-            return Ok(operand);
-        }
-        let pool = &self.editor.body().pool();
-        match operand {
-            Operand::Reg(register) if register == old => Ok(Operand::Reg(new)),
-            Operand::Not(at) if pool.get(at) == Operand::Reg(old) => Ok(self.editor.inverted(new)),
-            Operand::Address(id) => match pool.address(id).copied() {
-                Some(address)
-                    if address.base == Operand::Reg(old)
-                        && address.form == ptx_ir::AddressForm::Bracketed
-                        && !matches!(address.offset, Operand::Address(_)) =>
-                {
-                    self.editor.address(Operand::Reg(new), address.offset)
-                }
-                _ => Ok(operand),
-            },
-            Operand::Vector(id) | Operand::Bracket(id) | Operand::List(id) => {
-                let before = pool.list(id).to_vec();
-                let mut parts = Vec::with_capacity(before.len());
-                for &part in &before {
-                    parts.push(self.with(part, old, new, depth + 1)?);
-                }
-                match operand {
-                    _ if parts == before => Ok(operand),
-                    Operand::Vector(_) => self.editor.vector(&parts),
-                    Operand::List(_) => self.editor.list(&parts),
-                    _ => self.editor.bracket(&parts),
-                }
-            }
-            _ => Ok(operand),
-        }
     }
 
     fn number(&mut self, stmt: StmtId, index: usize, bits: u128) -> Result<bool, EditError> {
@@ -242,10 +198,8 @@ impl Rewriter<'_, '_> {
 
     /// The type of a register, or of the elements of a vector.
     fn type_of(&self, register: RegId) -> Option<ScalarType> {
-        let body = self.editor.body();
-        let decl = body.registers().get(register)?.decl;
-        let known = || body.reg_decls().get(decl)?.ty.known();
-        self.checker.register(register).or_else(known)
+        let decl = self.editor.body().reg_decl_of(register);
+        self.checker.register(register).or(decl?.ty.known())
     }
 
     fn copy(

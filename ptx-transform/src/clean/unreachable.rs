@@ -32,15 +32,9 @@ pub(super) fn plan(view: &View<'_>) -> Vec<Step> {
     let blocks = view.cfg.blocks();
     let unreached = blocks.filter(|(id, _)| !view.dominators.is_reachable(*id));
     let statements = unreached.flat_map(|(_, b)| body.range(b.first, b.end));
-    let is_removed = |statement: &Statement| match statement {
-        Statement::Inst(_) => true,
-        Statement::Directive(id) => {
-            let directive = body.directives().get(*id);
-            directive.is_some_and(|d| d.directive == Directive::Loc)
-        }
-        _ => false,
-    };
-    let statements = statements.filter(|(_, statement)| is_removed(statement));
+    let statements = statements.filter(|&(_, statement)| {
+        matches!(statement, Statement::Inst(_)) || body.directive(statement) == Some(Directive::Loc)
+    });
     let step = |(stmt, _)| Step {
         stmt,
         act: Rewrite::Remove,

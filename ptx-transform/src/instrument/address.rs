@@ -258,13 +258,11 @@ impl Probe<'_, '_> {
     pub(super) fn mentions_overwritten(&self, operand: Operand) -> bool {
         match operand {
             Operand::Reg(id) => self.is_overwritten(id),
-            Operand::Lane(_, at) => self.mentions_overwritten_at(at),
+            Operand::Lane(_, at) => {
+                matches!(self.body().pool().get(at), Operand::Reg(id) if self.is_overwritten(id))
+            }
             _ => false,
         }
-    }
-
-    fn mentions_overwritten_at(&self, at: ptx_ir::OperandRef) -> bool {
-        matches!(self.body().pool().get(at), Operand::Reg(id) if self.is_overwritten(id))
     }
 
     /// The declared type of a register, or of the elements of a vector register.
@@ -278,8 +276,7 @@ impl Probe<'_, '_> {
             },
             _ => return None,
         };
-        let decl = body.registers().get(register)?.decl;
-        body.reg_decls().get(decl)?.ty.known()
+        body.reg_decl_of(register)?.ty.known()
     }
 
     pub(super) fn bits(&self, operand: Operand) -> u16 {

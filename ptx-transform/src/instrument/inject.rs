@@ -3,17 +3,9 @@
 use alloc::format;
 use alloc::string::String;
 
-use ptx_ir::{Item, Module, Operand, SymbolId, TextPatches};
-use ptx_isa::Directive;
+use ptx_ir::{Module, Operand, SymbolId, TextPatches};
 
 use super::error::Error;
-
-/// The directives of the header.
-const HEADER: [Directive; 3] = [
-    Directive::Version,
-    Directive::Target,
-    Directive::AddressSize,
-];
 
 /// Inserts code after the header of a module: variables and functions for probes to use. All other bytes stay unchanged, and
 /// previous edits are kept.
@@ -35,7 +27,9 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
         }
     }
     let mut patches = TextPatches::new();
-    let at = header_end(read).ok_or(Error::NoHeader)?;
+    let header = read.items().filter(|(_, item)| read.is_header(*item));
+    let end = header.map(|(id, _)| read.span(id).end).max();
+    let at = end.ok_or(Error::NoHeader)?;
     // A comment after the header, on its line, stays there.
     let rest = text.get(at as usize..).unwrap_or_default();
     let line = rest.split(|&b| b == b'\n').next().unwrap_or_default();
@@ -53,18 +47,6 @@ pub fn with_code(module: &Module, code: &str) -> Result<Module, Error> {
         true => Err(Error::Code(parsed.diagnostics)),
         false => Ok(parsed.module),
     }
-}
-
-/// The end of the header.
-fn header_end(module: &Module) -> Option<u32> {
-    let of_header = module.items().filter(|(_, item)| match *item {
-        Item::Directive(id) => {
-            let directive = module.directives().get(id).map(|d| d.directive);
-            directive.is_some_and(|d| HEADER.contains(&d))
-        }
-        _ => false,
-    });
-    of_header.map(|(id, _)| module.span(id).end).max()
 }
 
 /// A variable or a function of a module, as an operand; `None` if there is no such name.

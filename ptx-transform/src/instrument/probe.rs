@@ -149,14 +149,6 @@ impl<'h, 'm> Probe<'h, 'm> {
         done
     }
 
-    /// Runs `f` with its statements in the probe.
-    pub(super) fn here<T>(
-        &mut self,
-        f: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        f(self)
-    }
-
     /// Inserts an instruction under the guard of the probed one.
     ///
     /// # Errors

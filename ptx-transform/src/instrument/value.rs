@@ -55,11 +55,11 @@ impl Probe<'_, '_> {
         let mut values = Vec::new();
         for (element, n) in elements.into_iter().zip(0..) {
             let offset = n * size;
-            let pieces = |p: &mut Self| p.pieces(element, offset, size, &mut values);
+            let mut pieces = |p: &mut Self| p.pieces(element, offset, size, &mut values);
             if !result && self.mentions_overwritten(element) {
                 self.before(pieces)?;
             } else {
-                self.here(pieces)?;
+                pieces(self)?;
             }
         }
         Ok(values)
@@ -70,11 +70,7 @@ impl Probe<'_, '_> {
         let body = self.body();
         let length = match data {
             Operand::Vector(id) => return Ok(body.pool().list(id).to_vec()),
-            Operand::Reg(id) => {
-                let decl = body.registers().get(id).map(|r| r.decl);
-                decl.and_then(|d| body.reg_decls().get(d))
-                    .map_or(1, |d| d.vector)
-            }
+            Operand::Reg(id) => body.reg_decl_of(id).map_or(1, |d| d.vector),
             _ => 1,
         };
         if length < 2 {

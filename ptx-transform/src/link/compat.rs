@@ -143,8 +143,8 @@ fn compatible(a: TypeName, b: TypeName) -> bool {
 
 fn variables(a: SharedDecl<'_>, b: SharedDecl<'_>) -> Option<(Severity, String)> {
     let (x, y) = (Variable::of(a.0, a.1)?, Variable::of(b.0, b.1)?);
-    if x.space.base() != y.space.base() {
-        let (x, y) = (x.space.text(), y.space.text());
+    if x.decl.space.base() != y.decl.space.base() {
+        let (x, y) = (x.decl.space.text(), y.decl.space.text());
         let how = format!("is in `{y}` here, and in `{x}` in another module");
         return Some((Severity::Error, how));
     }

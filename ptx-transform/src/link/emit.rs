@@ -11,7 +11,7 @@ use ptx_isa::Directive;
 use super::assemble::copy;
 use super::diagnostic::{LinkDiagnostic, about};
 use super::header::Header;
-use super::order::{self, Declares};
+use super::order::{self, Declares, Piece};
 use super::shared_symbols::{self, Name, SharedNames, SymbolKind};
 use super::variable::{Variable, alignment};
 use super::{Linked, files};
@@ -57,30 +57,70 @@ pub(super) fn emit(
         shared: alloc::vec![Shared::default(); names.0.len()],
         names,
         hidden,
-        patches: modules.iter().map(|_| TextPatches::new()).collect(),
         pragma_texts: Interner::default(),
         pragmas: Vec::new(),
     };
     work.declare_shared(&items, &declares);
-    let dropped = files::unite(modules, &items, &mut work.patches);
+    let mut patches: Vec<TextPatches> = modules.iter().map(|_| TextPatches::new()).collect();
+    let dropped = files::unite(modules, &items, &mut patches);
     let with_debug = modules.iter().any(|m| !m.sections().is_empty());
-    if let (Some(module), Some(patches)) = (modules.first(), work.patches.first_mut()) {
+    if let (Some(module), Some(patches)) = (modules.first(), patches.first_mut()) {
         header.write(module, patches);
         header.write_debug(module, with_debug, patches);
     }
-    for piece in &order {
-        let item = items.get(piece.input).and_then(|c| c.get(piece.index));
-        if let Some(item) = item {
-            if dropped.binary_search(&(piece.input, piece.index)).is_ok() {
-                work.keep_comments(piece.input, item);
-            } else {
-                work.item(piece.input, item);
+    for &Piece { input, index } in &order {
+        let item = items.get(input).and_then(|items| items.get(index));
+        if let (Some(item), Some(module), Some(patches)) =
+            (item, modules.get(input), patches.get_mut(input))
+        {
+            let at = Place {
+                input,
+                module,
+                item,
+            };
+            match dropped.binary_search(&(input, index)) {
+                Ok(_) => at.remove(patches),
+                Err(_) => work.item(at, patches),
             }
         }
     }
     let notes = work.notes();
-    let (text, maps) = copy(modules, &items, &order, work.patches)?;
+    let (text, maps) = copy(modules, &items, &order, patches)?;
     Ok(Linked { text, maps, notes })
+}
+
+/// An item of a module.
+#[derive(Copy, Clone)]
+struct Place<'m, 'i> {
+    input: usize,
+    module: &'m Module,
+    item: &'i ItemText,
+}
+
+impl Place<'_, '_> {
+    /// Removes the statement; the comments around it stay.
+    fn remove(self, patches: &mut TextPatches) {
+        let extent = &self.item.extent;
+        let is_space = |start, end| {
+            let text = Span::new(start, end).of(self.module.source());
+            text.iter().all(u8::is_ascii_whitespace)
+        };
+        let mut span = extent.statement;
+        if is_space(extent.attached, span.start) {
+            span.start = extent.attached;
+        }
+        if is_space(span.end, extent.trailing.end) {
+            span.end = extent.trailing.end;
+        }
+        patches.remove(span);
+    }
+
+    /// Removes the linkage.
+    fn hide(self, patches: &mut TextPatches) {
+        if let Some(linkage) = linkage(self.module, self.item.extent.statement) {
+            patches.remove(linkage);
+        }
+    }
 }
 
 struct LinkEmitter<'m> {
@@ -90,7 +130,6 @@ struct LinkEmitter<'m> {
     shared: Vec<Shared>,
     /// Sorted.
     hidden: Vec<&'m str>,
-    patches: Vec<TextPatches>,
     pragma_texts: Interner,
     /// By the numbers of their texts.
     pragmas: Vec<Pragma<'m>>,
@@ -166,65 +205,33 @@ impl<'m> LinkEmitter<'m> {
         found
     }
 
-    fn patches(&mut self, input: usize) -> Option<&mut TextPatches> {
-        self.patches.get_mut(input)
-    }
-
-    /// Decides about a item.
-    fn item(&mut self, input: usize, item: &ItemText) {
-        let Some(&module) = self.modules.get(input) else {
-            return;
-        };
-        match item.item {
-            Item::Function(id) => self.function(input, module, item, id),
-            Item::Decl(id) => self.declaration(input, module, item, id),
-            other if module.is_header(other) && input > 0 => self.keep_comments(input, item),
+    /// Decides about an item.
+    fn item(&mut self, at: Place<'m, '_>, patches: &mut TextPatches) {
+        let module = at.module;
+        match at.item.item {
+            Item::Function(id) => self.function(at, id, patches),
+            Item::Decl(id) => self.declaration(at, id, patches),
+            other if module.is_header(other) && at.input > 0 => at.remove(patches),
             other if module.directive(other) == Some(Directive::Pragma) => {
-                let span = item.extent.statement;
+                let span = at.item.extent.statement;
                 let text = span.of(module.source());
                 let (index, is_new) = self.pragma_texts.intern(text);
                 if is_new {
-                    let modules = alloc::vec![input];
+                    let modules = alloc::vec![at.input];
                     self.pragmas.push(Pragma {
                         text,
-                        input,
+                        input: at.input,
                         span,
                         modules,
                     });
                 } else if let Some(pragma) = self.pragmas.get_mut(index as usize) {
-                    if !pragma.modules.contains(&input) {
-                        pragma.modules.push(input);
+                    if !pragma.modules.contains(&at.input) {
+                        pragma.modules.push(at.input);
                     }
-                    self.keep_comments(input, item);
+                    at.remove(patches);
                 }
             }
             _ => {}
-        }
-    }
-
-    /// Removes a statement and keeps the comments around it.
-    fn keep_comments(&mut self, input: usize, item: &ItemText) {
-        let Some(&module) = self.modules.get(input) else {
-            return;
-        };
-        let is_space = |span: Span| {
-            let text = span.of(module.source());
-            text.iter().all(u8::is_ascii_whitespace)
-        };
-        let before = Span::new(item.extent.attached, item.extent.statement.start);
-        let after = Span::new(item.extent.statement.end, item.extent.trailing.end);
-        let start = if is_space(before) {
-            item.extent.attached
-        } else {
-            item.extent.statement.start
-        };
-        let end = if is_space(after) {
-            item.extent.trailing.end
-        } else {
-            item.extent.statement.end
-        };
-        if let Some(patches) = self.patches(input) {
-            patches.remove(Span::new(start, end));
         }
     }
 
@@ -254,25 +261,22 @@ impl<'m> LinkEmitter<'m> {
         self.hidden.binary_search(&name).is_ok()
     }
 
-    fn function(&mut self, input: usize, module: &'m Module, item: &ItemText, id: FuncId) {
+    fn function(&mut self, at: Place<'m, '_>, id: FuncId, patches: &mut TextPatches) {
+        let module = at.module;
         let Some(function) = module.functions().get(id) else {
             return;
         };
         let name = module.name(function.name);
         let shared = self.names.find((name, false));
-        if !self.stays(input, shared) {
-            let forward = self.forward(shared);
-            match (forward, self.patches.get_mut(input)) {
-                (Some(text), Some(patches)) => patches.replace(item.extent.statement, text),
-                (None, Some(patches)) if function.body.is_some() => {
-                    patches.remove(item.extent.removal())
-                }
-                _ => self.keep_comments(input, item),
-            }
-            return;
+        if !self.stays(at.input, shared) {
+            return match self.forward(shared) {
+                Some(text) => patches.replace(at.item.extent.statement, text),
+                None if function.body.is_some() => patches.remove(at.item.extent.removal()),
+                None => at.remove(patches),
+            };
         }
         if self.is_hidden(name) && function.linkage == Some(Linkage::Visible) {
-            self.hide(input, module, item);
+            at.hide(patches);
         }
         let Some(body) = module.body(id) else { return };
         for (stmt, statement) in body.statements() {
@@ -281,91 +285,57 @@ impl<'m> LinkEmitter<'m> {
             };
             let inner = module.functions().get(inner);
             let inner = inner.and_then(|f| self.names.find((module.name(f.name), false)));
-            if self.stays(input, inner) {
-                continue;
-            }
-            let text = self.forward(inner).unwrap_or_default();
-            if let Some(patches) = self.patches(input) {
+            if !self.stays(at.input, inner) {
+                let text = self.forward(inner).unwrap_or_default();
                 patches.replace(body.source_span(stmt), text);
             }
         }
     }
 
-    fn declaration(&mut self, input: usize, module: &'m Module, item: &ItemText, id: DeclId) {
-        let declarators = module.declarations().declarators(id);
-        let names: Vec<Name<'m>> = declarators
-            .iter()
+    fn declaration(&mut self, at: Place<'m, '_>, id: DeclId, patches: &mut TextPatches) {
+        let module = at.module;
+        let Some(decl) = module.declarations().decls.get(id) else {
+            return;
+        };
+        let declarators = module.declarations().declarators(id).iter();
+        let names: Vec<(Name<'m>, Option<usize>)> = declarators
             .map(|d| shared_symbols::declared(module, d))
+            .map(|name| (name, self.names.find(name)))
             .collect();
-        let shared: Vec<Option<usize>> = names.iter().map(|n| self.names.find(*n)).collect();
-        let stays: Vec<bool> = shared.iter().map(|n| self.stays(input, *n)).collect();
-        let gone = shared.iter().zip(&stays).filter(|(_, stays)| !**stays);
-        let mut forwards: Vec<u8> = Vec::new();
-        for (name, _) in gone {
-            if let Some(text) = self.forward(*name) {
+        let (mut stays, mut forwards, mut align) = (Vec::new(), Vec::new(), 0);
+        for (_, shared) in &names {
+            let stay = self.stays(at.input, *shared);
+            stays.push(stay);
+            if stay {
+                let shared = shared.and_then(|i| self.shared.get(i));
+                align = shared.map_or(0, |s| s.align).max(align);
+            }
+        }
+        for ((_, shared), _) in names.iter().zip(&stays).filter(|(_, stays)| !**stays) {
+            if let Some(text) = self.forward(*shared) {
                 forwards.extend(text);
                 forwards.push(b'\n');
             }
         }
+        let span = at.item.extent.statement;
+        let read = || Declaration::read(module, span);
         if stays.contains(&true) {
-            let kept = shared.iter().zip(&stays).filter(|(_, stays)| **stays);
-            let kept: Vec<Option<usize>> = kept.map(|(shared, _)| *shared).collect();
-            self.update(input, item, (module, id), &names, &kept);
-        }
-        if !stays.contains(&false) {
-            return;
-        }
-        let linkage = module.declarations().decls.get(id).and_then(|d| d.linkage);
-        let Some(patches) = self.patches.get_mut(input) else {
-            return;
-        };
-        let declaration = Declaration::read(module, item.extent.statement);
-        if !declaration.replace(patches, item.extent.statement, &stays, &forwards) {
-            if linkage == Some(Linkage::Extern) {
-                self.keep_comments(input, item);
-            } else {
-                patches.remove(item.extent.removal());
+            let is_hidden = |(name, shared): &(Name<'_>, Option<usize>)| {
+                let shared = shared.and_then(|i| self.shared.get(i));
+                self.is_hidden(name.0) && !shared.is_some_and(|s| s.forwarded)
+            };
+            if decl.linkage == Some(Linkage::Visible) && names.iter().all(is_hidden) {
+                at.hide(patches);
+            }
+            if align > alignment(module, decl.align, decl.ty, decl.vector) {
+                read().align(align, patches);
             }
         }
-    }
-
-    /// Updates a declaration that is kept: its linkage and its alignment.
-    fn update(
-        &mut self,
-        input: usize,
-        item: &ItemText,
-        (module, id): (&'m Module, DeclId),
-        names: &[Name<'m>],
-        kept: &[Option<usize>],
-    ) {
-        let Some(decl) = module.declarations().decls.get(id) else {
-            return;
-        };
-        let is_hidden = |name: &Name<'_>| {
-            let shared = self.names.find(*name).and_then(|i| self.shared.get(i));
-            self.is_hidden(name.0) && !shared.is_some_and(|s| s.forwarded)
-        };
-        if decl.linkage == Some(Linkage::Visible) && names.iter().all(is_hidden) {
-            self.hide(input, module, item);
-        }
-        let own = alignment(module, decl.align, decl.ty, decl.vector);
-        let wanted = kept
-            .iter()
-            .filter_map(|name| Some(self.shared.get((*name)?)?.align));
-        if let Some(wanted) = wanted.max().filter(|wanted| *wanted > own)
-            && let Some(patches) = self.patches.get_mut(input)
-        {
-            let declaration = Declaration::read(module, item.extent.statement);
-            declaration.align(wanted, patches);
-        }
-    }
-
-    /// Removes the linkage of an item.
-    fn hide(&mut self, input: usize, module: &Module, item: &ItemText) {
-        if let (Some(at), Some(patches)) =
-            (linkage(module, item.extent.statement), self.patches(input))
-        {
-            patches.remove(at);
+        if stays.contains(&false) && !read().replace(patches, span, &stays, &forwards) {
+            match decl.linkage {
+                Some(Linkage::Extern) => at.remove(patches),
+                _ => patches.remove(at.item.extent.removal()),
+            }
         }
     }
 

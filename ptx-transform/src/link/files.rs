@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use ptx_ir::lex::{Lexer, Token, TokenKind};
 use ptx_ir::raw::Interner;
-use ptx_ir::{Item, Module, Operand, Span, Statement, TextPatches};
+use ptx_ir::{Item, Module, Operand, Span, TextPatches};
 use ptx_isa::Directive;
 
 use super::fresh_names::FreshNames;
@@ -208,11 +208,7 @@ fn places(module: &Module, items: &[ItemText], change: &Changes<'_>, patches: &m
                     continue;
                 };
                 for (stmt, statement) in body.statements() {
-                    let Statement::Directive(id) = statement else {
-                        continue;
-                    };
-                    let directive = body.directives().get(id);
-                    if directive.is_some_and(|d| d.directive == Directive::Loc) {
+                    if body.directive(statement) == Some(Directive::Loc) {
                         place(source, tokens(body.source_span(stmt)), change, patches);
                     }
                 }

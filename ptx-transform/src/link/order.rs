@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::{Item, Module, Statement};
+use ptx_ir::{Body, Item, Module};
 
 use super::shared_symbols::{Name, SharedNames, declared};
 use crate::item_text::ItemText;
@@ -101,11 +101,7 @@ pub(super) fn declares(
 fn names(module: &Module, item: Item) -> Vec<Name<'_>> {
     match item {
         Item::Function(id) => {
-            let inner = module.body(id).into_iter().flat_map(|b| b.statements());
-            let inner = inner.filter_map(|(_, s)| match s {
-                Statement::Function(id) => Some(id),
-                _ => None,
-            });
+            let inner = module.body(id).into_iter().flat_map(Body::functions);
             let all = inner
                 .chain([id])
                 .filter_map(|id| module.functions().get(id));

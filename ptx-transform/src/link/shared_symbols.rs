@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_ir::lex::{Lexer, TokenKind};
 use ptx_ir::name::split_numeric_suffix;
 use ptx_ir::{
-    DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, Statement, SymbolId,
+    Body, DeclId, Declarator, FuncId, Item, ItemId, Linkage, Module, Operand, Span, SymbolId,
 };
 use ptx_isa::Directive;
 
@@ -75,13 +75,12 @@ pub(super) fn of(module: &Module) -> Globals<'_> {
         match kind {
             Item::Function(id) => {
                 // A function that is declared inside of a function is a name of the module afterwards.
-                let inner = module.body(id).into_iter().flat_map(|b| b.statements());
-                for (_, statement) in inner {
-                    if let Statement::Function(inner) = statement {
-                        all.extend(function(module, item, inner));
-                    }
-                }
-                all.extend(function(module, item, id));
+                let inner = module.body(id).into_iter().flat_map(Body::functions);
+                all.extend(
+                    inner
+                        .chain([id])
+                        .filter_map(|id| function(module, item, id)),
+                );
             }
             Item::Decl(id) => {
                 let decl = module.declarations().decls.get(id);

@@ -2,18 +2,15 @@
 
 use alloc::vec::Vec;
 
-use ptx_ir::{Declarator, Module, Operand, TypeName};
-use ptx_isa::{ScalarType, StateSpace};
+use ptx_ir::{Declarator, Module, Operand, TypeName, VarDecl};
+use ptx_isa::ScalarType;
 
 use super::shared_symbols::{Global, SymbolKind};
 
 /// The type of a variable.
 pub(super) struct Variable<'m> {
     module: &'m Module,
-    pub(super) space: StateSpace,
-    ty: TypeName,
-    vector: u8,
-    align: Operand,
+    pub(super) decl: &'m VarDecl,
     declarator: &'m Declarator,
 }
 
@@ -23,13 +20,11 @@ impl<'m> Variable<'m> {
             return None;
         };
         let decl = module.declarations().decls.get(id)?;
+        let declarator = module.declarations().declarators(id).get(i)?;
         Some(Self {
             module,
-            space: decl.space,
-            ty: decl.ty,
-            vector: decl.vector,
-            align: decl.align,
-            declarator: module.declarations().declarators(id).get(i)?,
+            decl,
+            declarator,
         })
     }
 
@@ -47,13 +42,13 @@ impl<'m> Variable<'m> {
 
     /// Its size in bytes; `None` if the array has no size.
     pub(super) fn size(&self) -> Option<i64> {
-        let element = i64::from(self.ty.known()?.bits() / 8) * i64::from(self.vector);
+        let element = i64::from(self.decl.ty.known()?.bits() / 8) * i64::from(self.decl.vector);
         let bytes = self.dims().into_iter().fold(element, i64::saturating_mul);
         (bytes > 0).then_some(bytes)
     }
 
     pub(super) fn alignment(&self) -> i64 {
-        alignment(self.module, self.align, self.ty, self.vector)
+        alignment(self.module, self.decl.align, self.decl.ty, self.decl.vector)
     }
 
     /// Whether two variables have the same type.
@@ -62,7 +57,7 @@ impl<'m> Variable<'m> {
         let open = |n: &i64| *n == 0;
         let first =
             a.first() == b.first() || a.first().is_some_and(open) || b.first().is_some_and(open);
-        let type_of = |v: &Self| (v.ty, v.vector);
+        let type_of = |v: &Self| (v.decl.ty, v.decl.vector);
         type_of(self) == type_of(other) && first && a.len() == b.len() && a.get(1..) == b.get(1..)
     }
 }
