@@ -61,6 +61,25 @@ pub struct Constants {
 
 impl Constants {
     /// Follows values and control from the entry.
+    ///
+    /// ```
+    /// use ptx_analysis::constants::Constants;
+    /// use ptx_analysis::cfg::Cfg;
+    /// use ptx_analysis::graph::Dominators;
+    /// use ptx_analysis::reg_lanes::Variables;
+    /// use ptx_analysis::ssa::Ssa;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; mov.b32 a, 1; add.s32 b, a, a; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
+    /// let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables)?;
+    /// let constants = Constants::new(facts, &cfg, &variables, &ssa);
+    /// let (last, _) = facts.body().statements().nth(2).unwrap();
+    /// let sum = ssa.defs(last).next().unwrap();
+    /// assert_eq!(constants.value(sum).known(), Some(2));
+    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+    /// ```
     #[must_use]
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
         let mut pass = Pass::new(facts, cfg, variables, ssa);

@@ -23,6 +23,22 @@ pub struct Liveness {
 
 impl Liveness {
     /// Solves the dataflow equations of a function.
+    ///
+    /// Together with control flow and dominators it is part of
+    /// [`FunctionAnalysis`](crate::function_analysis::FunctionAnalysis).
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a; mov.b32 a, 1; bra L; L: neg.s32 a, a; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let analysis = FunctionAnalysis::new(facts);
+    /// let blocks: Vec<_> = analysis.cfg().blocks().map(|(id, _)| id).collect();
+    /// let liveness = analysis.liveness();
+    /// assert_eq!(liveness.live_in(blocks[0]).iter().count(), 0);
+    /// assert_eq!(liveness.live_out(blocks[0]).iter().count(), 1);
+    /// ```
     #[must_use]
     pub fn new(cfg: &Cfg, summary: &Summary, variables: &Variables) -> Self {
         let effects = Effects {

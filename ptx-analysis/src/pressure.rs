@@ -41,6 +41,16 @@ pub struct Pressure {
 
 impl Pressure {
     /// Counts the live registers of a function.
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b64 a; .reg .b32 b; mov.b64 a, 1; cvt.u32.u64 b, a; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// // One register of 64 bits counts as two of 32.
+    /// assert_eq!(FunctionAnalysis::new(facts).pressure().units, 2);
+    /// ```
     #[must_use]
     pub fn new(
         facts: FunctionFacts<'_>,

@@ -79,6 +79,19 @@ const START: u32 = u32::MAX;
 
 impl Reaching {
     /// Follows every definition.
+    ///
+    /// ```
+    /// use ptx_analysis::function_analysis::FunctionAnalysis;
+    /// use ptx_analysis::reaching::Reaching;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b; add.s32 b, a, 1; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let f = FunctionAnalysis::new(facts);
+    /// let reaching = Reaching::new(facts, f.cfg(), f.variables(), f.liveness());
+    /// let (read, _) = reaching.uses().next().unwrap();
+    /// assert!(reaching.may_be_uninitialized(read) && reaching.defs_of(read).is_empty());
+    /// ```
     #[must_use]
     pub fn new(
         facts: FunctionFacts<'_>,

@@ -31,6 +31,25 @@ pub struct ValueNumbers {
 
 impl ValueNumbers {
     /// Numbers every value.
+    ///
+    /// ```
+    /// use ptx_analysis::value_numbering::ValueNumbers;
+    /// use ptx_analysis::cfg::Cfg;
+    /// use ptx_analysis::graph::Dominators;
+    /// use ptx_analysis::reg_lanes::Variables;
+    /// use ptx_analysis::ssa::Ssa;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .b32 a, b, t; add.s32 a, t, 1; add.s32 b, t, 1; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let (cfg, variables) = (Cfg::new(facts), Variables::new(facts.body()));
+    /// let ssa = Ssa::new(facts, &cfg, &Dominators::new(&cfg), &variables)?;
+    /// let numbers = ValueNumbers::new(facts, &cfg, &variables, &ssa);
+    /// let defs = facts.body().statements().flat_map(|(stmt, _)| ssa.defs(stmt));
+    /// let values: Vec<_> = defs.collect();
+    /// assert!(numbers.same(values[0], values[1]));
+    /// # Ok::<(), ptx_analysis::ssa::TooManyPhis>(())
+    /// ```
     #[must_use]
     pub fn new(facts: FunctionFacts<'_>, cfg: &Cfg, variables: &Variables, ssa: &Ssa) -> Self {
         let mut pass = Pass {

@@ -296,6 +296,13 @@ impl Body {
     }
 
     /// Every instruction with its id, in the order of the statements.
+    ///
+    /// ```
+    /// let module = ptx_parse::parse(b".entry k() { .reg .b32 a; mov.b32 a, 1; ret; }").module;
+    /// let (_, _, body) = module.definitions().next().unwrap();
+    /// let mnemonics = body.insts().map(|(_, inst)| module.signature(inst.sig).text());
+    /// assert_eq!(mnemonics.collect::<Vec<_>>(), ["mov.b32", "ret"]);
+    /// ```
     pub fn insts(&self) -> impl Iterator<Item = (InstId, &Inst)> + '_ {
         self.statements().filter_map(|(_, s)| match s {
             Statement::Inst(id) => self.insts.get(id).map(|i| (id, i)),

@@ -272,6 +272,12 @@ impl Module {
     }
 
     /// Functions and kernels that have a body, in order.
+    ///
+    /// ```
+    /// let module = ptx_parse::parse(b".func f();\n.func g() { ret; }\n.entry k() { ret; }").module;
+    /// let names = module.definitions().map(|(_, function, _)| module.name(function.name));
+    /// assert_eq!(names.collect::<Vec<_>>(), ["g", "k"]);
+    /// ```
     pub fn definitions(&self) -> impl Iterator<Item = (FuncId, &Function, &Body)> + '_ {
         self.functions
             .iter()

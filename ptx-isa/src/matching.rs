@@ -315,6 +315,12 @@ impl<'a> Search<'a> {
 
 /// The first form of the instruction that takes the modifiers, and the instruction. The modifiers are all those after
 /// the opcode; the assignment counts from the end of the instruction's name.
+///
+/// ```
+/// use ptx_isa::{Modifier, Opcode, find_form};
+/// let (_, form, _) = find_form(Opcode::Add, &[Modifier::S32]).unwrap();
+/// assert_eq!((form.section(), form.operands().len()), ("9.7.1.1", 3));
+/// ```
 #[must_use]
 pub fn find_form(
     opcode: Opcode,

@@ -94,6 +94,13 @@ impl ScalarType {
     }
 
     /// The number of elements: 1 unless the type is packed.
+    ///
+    /// ```
+    /// use ptx_isa::ScalarType;
+    /// let packed: ScalarType = ".f16x2".parse()?;
+    /// assert_eq!((packed.bits(), packed.lanes(), packed.element()), (32, 2, Some(ScalarType::F16)));
+    /// # Ok::<(), ptx_isa::UnknownKeyword>(())
+    /// ```
     #[inline]
     #[must_use]
     pub const fn lanes(self) -> u8 {

@@ -39,6 +39,13 @@ impl StateSpace {
 
     /// Whether an address in one can be that of a variable declared in the other: the parts of parameter space are disjoint,
     /// windows of shared memory are not.
+    ///
+    /// ```
+    /// use ptx_isa::StateSpace;
+    /// let space: StateSpace = ".shared::cta".parse()?;
+    /// assert!(space.overlaps(StateSpace::Shared) && !space.overlaps(StateSpace::Global));
+    /// # Ok::<(), ptx_isa::UnknownKeyword>(())
+    /// ```
     #[must_use]
     pub fn overlaps(self, other: Self) -> bool {
         let whole = self == self.base() || other == other.base();

@@ -58,6 +58,14 @@ impl Target {
     }
 
     /// Whether `self` supports the features that require `other`.
+    ///
+    /// ```
+    /// use ptx_isa::Target;
+    /// let target: Target = "sm_100f".parse()?;
+    /// assert!(target.implies(Target::Sm90) && !Target::Sm90.implies(target));
+    /// assert_eq!((target.number(), target.family()), (100, Some(100)));
+    /// # Ok::<(), ptx_isa::UnknownKeyword>(())
+    /// ```
     #[inline]
     #[must_use]
     pub const fn implies(self, other: Self) -> bool {

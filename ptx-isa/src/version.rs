@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::generated;
+use crate::{UnknownKeyword, generated};
 
 /// A version of the PTX ISA, as a module declares it.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,7 +44,14 @@ impl PtxVersion {
         Self { major, minor }
     }
 
-    /// Reads `9.2`: digits, a point, digits.
+    /// Reads `9.2`: digits, a point, digits. [`str::parse`] does the same for text.
+    ///
+    /// ```
+    /// use ptx_isa::PtxVersion;
+    /// assert_eq!(PtxVersion::from_text(b"8.5"), Some(PtxVersion::new(8, 5)));
+    /// assert_eq!("8.5".parse(), Ok(PtxVersion::new(8, 5)));
+    /// assert!("8".parse::<PtxVersion>().is_err());
+    /// ```
     #[must_use]
     pub fn from_text(text: &[u8]) -> Option<Self> {
         let point = text.iter().position(|&b| b == b'.')?;
@@ -81,6 +88,14 @@ impl PtxVersion {
     fn release(self) -> Option<&'static Release> {
         let index = Self::KNOWN.binary_search(&self).ok()?;
         generated::version::RELEASES.get(index)
+    }
+}
+
+impl core::str::FromStr for PtxVersion {
+    type Err = UnknownKeyword;
+
+    fn from_str(text: &str) -> Result<Self, UnknownKeyword> {
+        Self::from_text(text.as_bytes()).ok_or(UnknownKeyword)
     }
 }
 

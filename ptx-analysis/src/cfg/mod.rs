@@ -149,6 +149,19 @@ impl Cfg {
     pub const ENTRY: BlockId = BlockId(0);
 
     /// Builds the graph of a function.
+    ///
+    /// ```
+    /// use ptx_analysis::cfg::Cfg;
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let module = ptx_parse::parse(b".version 8.0\n.target sm_80\n.entry k() { .reg .pred p; L: @p bra L; ret; }").module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let facts = facts.function(module.function("k").unwrap()).unwrap();
+    /// let cfg = Cfg::new(facts);
+    /// let header = cfg.of_label(facts.body().labels().ids().next().unwrap()).unwrap();
+    /// // The loop and the block after it.
+    /// assert_eq!((cfg.len(), cfg.successors(header).len()), (2, 2));
+    /// assert!(cfg.successors(header).contains(&header));
+    /// ```
     #[must_use]
     pub fn new(facts: FunctionFacts<'_>) -> Self {
         let parts = build::build(facts);

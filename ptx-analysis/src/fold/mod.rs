@@ -77,11 +77,9 @@ pub fn fold(operation: &Operation<'_>) -> Option<Folded> {
     let instruction = find_instruction(opcode, modifiers)?;
     let free = modifiers.get(instruction.words().len()..)?;
     // Only forms with these modifiers: invalid instructions are not folded.
-    instruction
-        .forms()
-        .iter()
-        .find(|form| form.match_modifiers(free).is_some())?;
-    let section = instruction.section();
+    let mut forms = instruction.forms().iter();
+    let form = forms.find(|form| form.match_modifiers(free).is_some())?;
+    let section = form.section();
     if operation.video != Video::default() && !section.starts_with(VIDEO) {
         return None;
     }

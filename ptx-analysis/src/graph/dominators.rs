@@ -17,6 +17,15 @@ pub struct Dominators<N = u32> {
 
 impl<N: Node> Dominators<N> {
     /// The dominators of the nodes that the entry of `graph` reaches.
+    ///
+    /// ```
+    /// use ptx_analysis::graph::{Digraph, Dominators};
+    /// let graph = Digraph::new(4, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
+    /// let dominators = Dominators::new(&graph);
+    /// assert_eq!(dominators.immediate(3), Some(0));
+    /// assert!(dominators.dominates(0, 3) && !dominators.dominates(1, 3));
+    /// # Ok::<(), ptx_analysis::graph::BadGraph>(())
+    /// ```
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         Self {
             tree: DominatorTree::new(graph),

@@ -19,6 +19,14 @@ pub struct Frontiers<N = u32> {
 
 impl<N: Node> Frontiers<N> {
     /// The frontiers of the reachable nodes of `graph`, whose dominators are `dominators`.
+    ///
+    /// ```
+    /// use ptx_analysis::graph::{Digraph, Dominators, Frontiers};
+    /// let graph = Digraph::new(4, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)])?;
+    /// let frontiers = Frontiers::new(&graph, &Dominators::new(&graph));
+    /// assert!(frontiers.contains(1, 3) && frontiers.contains(2, 3) && !frontiers.contains(0, 3));
+    /// # Ok::<(), ptx_analysis::graph::BadGraph>(())
+    /// ```
     pub fn new(graph: &impl Graph<Node = N>, dominators: &Dominators<N>) -> Self {
         Self::from_tree(graph, dominators.tree())
     }

@@ -26,6 +26,14 @@ pub struct PostDominators<N = u32> {
 
 impl<N: Node> PostDominators<N> {
     /// The post-dominators of every node of `graph`.
+    ///
+    /// ```
+    /// use ptx_analysis::graph::{Digraph, PostDominators};
+    /// let graph = Digraph::new(4, 0, &[(0, 1), (0, 2), (1, 3), (2, 3)])?.with_exits(&[3]);
+    /// let post = PostDominators::new(&graph);
+    /// assert_eq!(post.immediate(0), Some(3));
+    /// # Ok::<(), ptx_analysis::graph::BadGraph>(())
+    /// ```
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let reversed = reverse(graph);
         let tree = Dominators::new(&reversed);

@@ -31,6 +31,14 @@ pub struct Components<N = u32> {
 
 impl<N: Node> Components<N> {
     /// The components of `graph`.
+    ///
+    /// ```
+    /// use ptx_analysis::graph::{Components, Digraph};
+    /// let graph = Digraph::new(3, 0, &[(0, 1), (1, 0), (1, 2)])?;
+    /// let components = Components::new(&graph);
+    /// assert_eq!((components.len(), components.of(0)), (2, components.of(1)));
+    /// # Ok::<(), ptx_analysis::graph::BadGraph>(())
+    /// ```
     pub fn new(graph: &impl Graph<Node = N>) -> Self {
         let nodes = graph.node_count();
         let mut number = vec![NONE; nodes as usize];

@@ -27,6 +27,18 @@ pub struct ModuleFacts<'m> {
 
 impl<'m> ModuleFacts<'m> {
     /// Looks at every instruction once.
+    ///
+    /// ```
+    /// use ptx_ir::facts::ModuleFacts;
+    /// let text = b".version 8.0\n.target sm_80\n.shared .b32 s;\n.entry k() { .reg .b32 a; ld.shared.b32 a, [s]; bar.sync 0; }";
+    /// let module = ptx_parse::parse(text).module;
+    /// let facts = ModuleFacts::new(&module);
+    /// let (id, _, body) = module.definitions().next().unwrap();
+    /// let facts = facts.function(id).unwrap();
+    /// let all: Vec<_> = body.insts().map(|(inst, _)| facts.inst(inst)).collect();
+    /// assert_eq!(all[0].memory().next().unwrap().bytes, Some(4));
+    /// assert!(all[1].is_barrier() && !all[1].may_be_removed());
+    /// ```
     #[must_use]
     pub fn new(module: &'m Module) -> Self {
         Self::of(module, |_| true)
