@@ -66,6 +66,7 @@ mod variable_tables;
 pub use availability::Availability;
 pub use codegen_limits::codegen_limits;
 pub use incremental::{Changes, Checked, Proof};
+pub use memory::shared_memory;
 pub use options::Options;
 pub use requires::{Reason, Requirements, requires};
 pub use retarget::retarget;

@@ -1,33 +1,26 @@
 //! Memory that ptxas allocates: constants of a module, shared variables of a kernel.
 
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
 use ptx_ir::{
-    Binding, DeclId, Declarations, Declarator, FuncId, FunctionKind, Item, Linkage, Module,
-    OperandPool, Span, Statement, SymbolId, TypeName, VarDecl,
+    Binding, Body, DeclId, Declarations, Declarator, FuncId, Function, FunctionKind, Item, Linkage,
+    Module, OperandPool, Span, Statement, SymbolId, VarDecl,
 };
-use ptx_isa::{StateSpace, TypeKind};
+use ptx_isa::StateSpace;
 
 use crate::context::{Context, integer};
 use crate::location::Location;
 use crate::problem::resource::{MOST_CONSTANT_BYTES, MOST_SHARED_BYTES, ResourceProblem};
-use crate::uses::{FunctionNames, Uses};
+use crate::uses::{self, FunctionNames, Uses};
 
-/// The least number of bytes of one declarator: a size that only the initial values give counts as 0.
+/// The bytes of one declarator, of all members of a range.
 fn size(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
-    let TypeName::Known(ty) = decl.ty else {
-        return 0;
-    };
-    if ty.kind() == TypeKind::Opaque {
-        return 0;
-    }
-    let mut size = i64::from(ty.bits() / 8).saturating_mul(decl.vector.into());
-    for &dim in pool.slice(declarator.dims) {
-        size = size.saturating_mul(integer(pool, dim).unwrap_or(0));
-    }
-    match integer(pool, declarator.count) {
-        Some(count) => size.saturating_mul(count),
-        None => size,
-    }
+    let layout = decl.layout(declarator, pool);
+    let bytes = layout.and_then(|l| l.size).unwrap_or(0);
+    let count = integer(pool, declarator.count).unwrap_or(1);
+    i64::try_from(bytes)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(count)
 }
 
 fn of_space(
@@ -104,32 +97,43 @@ fn constant(
 const VISITS: usize = 1 << 20;
 const VISITS_PER_NAME: usize = 16;
 
-/// The shared variables that a kernel and the functions it calls use, and all that are declared in these.
+/// The bytes of shared memory that each kernel of the module declares or uses, with those of the functions that it mentions;
+/// without padding between variables, and without dynamic shared memory, which the launch allocates. `None` where kernels
+/// share such large call graphs that the sums would take quadratic time.
+///
+/// ```
+/// let text = b".version 8.0\n.target sm_80\n.address_size 64\n.shared .b8 tile[1024];\n\
+///     .func f() { .shared .b32 x; ret; }\n\
+///     .entry k() { .reg .b32 a; call f; ld.shared.b32 a, [tile]; ret; }\n";
+/// let module = ptx_parse::parse(text).module;
+/// let kernel = module.function("k").unwrap();
+/// assert_eq!(ptx_verify::shared_memory(&module), [(kernel, Some(1028))]);
+/// ```
+#[must_use]
+pub fn shared_memory(module: &Module) -> Vec<(FuncId, Option<u64>)> {
+    let uses = uses::uses(module);
+    let mut graph = SharedUses::new(module, &uses);
+    let bytes = kernels(module).map(|(id, _)| (id, graph.bytes(id)));
+    bytes
+        .map(|(id, bytes)| (id, bytes.and_then(|b| u64::try_from(b).ok())))
+        .collect()
+}
+
+fn kernels(module: &Module) -> impl Iterator<Item = (FuncId, &Function)> {
+    let kernels = module.definitions().map(|(id, function, _)| (id, function));
+    kernels.filter(|(_, function)| function.kind == FunctionKind::Entry)
+}
+
+/// Checks that the shared variables of each kernel fit.
 pub(crate) fn shared(context: &mut Context<'_>, uses: &Uses, names: &FunctionNames) {
     let module = context.module;
-    let own = |id: FuncId| {
-        let body = module.body(id);
-        body.map_or(0, |b| total(b.declarations(), b.pool(), StateSpace::Shared))
-    };
+    let mut graph = SharedUses::new(module, uses);
     let of_module = total(module.declarations(), module.pool(), StateSpace::Shared);
-    let of_bodies: BTreeMap<FuncId, i64> = uses.keys().map(|id| (*id, own(*id))).collect();
-    let all = of_bodies.values().copied();
+    let all = graph.of_bodies.values().copied();
     if all.fold(of_module, i64::saturating_add) <= MOST_SHARED_BYTES {
         return;
     }
-    let definitions = module.definitions();
-    let definitions = definitions.filter_map(|(id, function, _)| Some((function.symbol?, id)));
-    let mut graph = SharedUses {
-        uses,
-        definitions: definitions.collect(),
-        of_bodies,
-        of_symbols: shared_sizes(module),
-        visits: VISITS + VISITS_PER_NAME * uses.values().map(BTreeSet::len).sum::<usize>(),
-    };
-    for (id, function, _) in module.definitions() {
-        if function.kind != FunctionKind::Entry {
-            continue;
-        }
+    for (id, function) in kernels(module) {
         let Some(bytes) = graph.bytes(id) else {
             let problem = ResourceProblem::SharedBytesUnknown(function.name);
             context.report(names.get(id), problem);
@@ -167,7 +171,21 @@ struct SharedUses<'a> {
     visits: usize,
 }
 
-impl SharedUses<'_> {
+impl<'a> SharedUses<'a> {
+    fn new(module: &Module, uses: &'a Uses) -> Self {
+        let own = |body: &Body| total(body.declarations(), body.pool(), StateSpace::Shared);
+        let of_bodies = module.definitions().map(|(id, _, body)| (id, own(body)));
+        let definitions = module.definitions();
+        let definitions = definitions.filter_map(|(id, function, _)| Some((function.symbol?, id)));
+        Self {
+            uses,
+            definitions: definitions.collect(),
+            of_bodies: of_bodies.collect(),
+            of_symbols: shared_sizes(module),
+            visits: VISITS + VISITS_PER_NAME * uses.values().map(BTreeSet::len).sum::<usize>(),
+        }
+    }
+
     /// The bytes that a kernel and all functions that it reaches declare and use; `None` if that takes too many visits.
     fn bytes(&mut self, kernel: FuncId) -> Option<i64> {
         let (mut symbols, mut functions) = (BTreeSet::new(), BTreeSet::from([kernel]));

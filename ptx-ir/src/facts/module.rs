@@ -13,7 +13,7 @@ use crate::{
 /// The index of [`FormFacts::UNKNOWN`].
 const UNKNOWN: u32 = 0;
 
-/// Set beside the index for a call that never returns.
+/// Added to the index of a call that never returns.
 const NEVER_RETURNS: u32 = 1 << 31;
 
 /// What every instruction of a module does.

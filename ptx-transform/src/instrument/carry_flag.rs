@@ -50,7 +50,7 @@ impl Family {
     }
 }
 
-/// For each statement whether the flag is live before it; empty if nothing reads the flag. At joins and jumps, the flag is assumed to be live if it is live at any label
+/// For each statement whether the flag is live before it; empty if the flag is never read. At joins and jumps, the flag is assumed to be live if it is live at any label
 /// of the function.
 pub(super) fn live(of: FunctionFacts<'_>) -> Vec<Option<Family>> {
     let body = of.body();
