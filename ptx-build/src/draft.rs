@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::raw::{RawBody, RawModule, push_item};
+use ptx_ir::raw::{self, RawBody, RawModule, SHARED_TEXT, push_item};
 use ptx_ir::{
     Binding, Body, Diagnostic, DirectiveStmt, FuncId, Function, FunctionKind, Item, Module, NameId,
     Operand, Span, StmtId, StmtSpan, Symbol, SymbolId, SymbolKind,
@@ -51,6 +51,10 @@ pub(crate) struct Draft {
     /// The items of the header.
     header: Module,
     items: Vec<DraftItem>,
+    /// The tables of successive bodies, which share allocations; `None` while a function is built.
+    storage: Option<Body>,
+    /// The first item whose body is not attached to its allocations, and the end of the text before it.
+    unattached: (usize, usize),
     recent: RecentMnemonics,
     /// Whether the header changed after something was checked.
     is_header_late: bool,
@@ -65,6 +69,8 @@ impl Draft {
             entered: 0,
             header: Module::default(),
             items: Vec::new(),
+            storage: Some(Body::default()),
+            unattached: (0, 0),
             recent: RecentMnemonics::default(),
             is_header_late: false,
         }
@@ -145,6 +151,30 @@ impl Draft {
             function.symbol = Some(symbol);
         }
         (id, symbol)
+    }
+
+    // --- bodies ---
+
+    /// Takes the tables for the body of a function; `None` if another function is being built.
+    pub(crate) fn take_storage(&mut self) -> Option<Body> {
+        self.storage.take()
+    }
+
+    /// Gives back the tables, from which bodies of a text of this length were split off.
+    pub(crate) fn return_storage(&mut self, storage: Body, text_len: usize) {
+        let storage = self.storage.insert(storage);
+        // Statements of a body that is being built count from the start of their text.
+        *storage.base_mut() = 0;
+        let (first, start) = self.unattached;
+        if text_len - start >= SHARED_TEXT {
+            raw::share(storage, bodies(&mut self.items, first));
+            self.unattached = (self.items.len(), text_len);
+        }
+    }
+
+    /// Whether no function is being built.
+    pub(crate) fn has_storage(&self) -> bool {
+        self.storage.is_some()
     }
 
     // --- items ---
@@ -266,6 +296,9 @@ impl Draft {
 
     /// The module over its text.
     pub(crate) fn finish(mut self, header: &str, text: ModuleText) -> Module {
+        if let Some(storage) = self.storage.take() {
+            raw::finish(storage, bodies(&mut self.items, self.unattached.0));
+        }
         let mut module = Module::default();
         *module.source_mut() = Some(text.into_source(header));
         *module.header_mut() = self.header.header();
@@ -306,6 +339,15 @@ impl Draft {
     pub(crate) fn is_header_late(&self) -> bool {
         self.is_header_late
     }
+}
+
+/// The bodies of the items from number `first` on.
+fn bodies(items: &mut [DraftItem], first: usize) -> impl Iterator<Item = &mut Body> {
+    let definitions = items
+        .iter_mut()
+        .skip(first)
+        .filter_map(|i| i.definition.as_mut());
+    definitions.map(|d| &mut d.body)
 }
 
 impl<'f> Copier<'f, '_> {

@@ -2,7 +2,9 @@
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use ptx_build::{BuildErrorKind, ModuleBuilder, OperandExpr};
+mod common;
+
+use ptx_build::{BuildError, BuildErrorKind, ModuleBuilder, OperandExpr};
 use ptx_isa::{PtxVersion, ScalarType as T, Target};
 
 fn module() -> ModuleBuilder {
@@ -176,4 +178,39 @@ fn refused_parallel_copies_add_nothing() {
     assert_eq!(widths.unwrap_err().kind(), BuildErrorKind::Illegal);
     k.finish().unwrap();
     assert!(!m.text().contains("mov"), "{}", m.text());
+}
+
+#[test]
+fn functions_are_built_while_another_one_is() -> Result<(), BuildError> {
+    let mut m = module();
+    // More text than the bodies of one allocation have.
+    for i in 0..200 {
+        let mut outer = m.kernel(&format!("outer{i}"))?;
+        let (a, b) = (outer.reg(T::B32), outer.reg(T::F32));
+        outer.add().s32((a, a, i))?;
+        let mut inner = outer.module().kernel(&format!("inner{i}"))?;
+        let c = inner.reg(T::B64);
+        inner.add().s64((c, c, i))?;
+        match i % 3 {
+            0 => inner.abandon(),
+            _ => drop(inner.finish()?),
+        }
+        outer.add().rn().f32((b, b, b))?;
+        outer.ret().emit(())?;
+        match i % 5 {
+            0 => drop(outer),
+            _ => drop(outer.finish()?),
+        }
+    }
+    common::same_as_parsed(&m.finish()?);
+    Ok(())
+}
+
+#[test]
+fn leaked_function_is_reported() -> Result<(), BuildError> {
+    let mut m = module();
+    std::mem::forget(m.kernel("k")?);
+    let error = m.finish().unwrap_err();
+    assert_eq!(error.kind(), BuildErrorKind::Unfinished);
+    Ok(())
 }

@@ -122,6 +122,8 @@ pub(crate) struct Body {
     pub(crate) record: FuncId,
     /// The statements and what they mention, numbered as they are made.
     pub(crate) records: ptx_ir::Body,
+    /// Whether the tables of the records are those that successive functions share.
+    pub(super) shares_tables: bool,
     /// The text of the current block.
     pub(crate) out: Chunk,
     /// Whether the records are numbered in the order of the text, and all of them are used.
@@ -192,11 +194,18 @@ impl Body {
     }
 
     /// A function without statements.
-    pub(super) fn new(function: u32, record: FuncId, kind: FunctionKind, name: &str) -> Self {
+    pub(super) fn new(
+        function: u32,
+        record: FuncId,
+        kind: FunctionKind,
+        name: &str,
+        storage: Option<ptx_ir::Body>,
+    ) -> Self {
         Self {
             owner: next_owner(),
             record,
-            records: ptx_ir::Body::default(),
+            shares_tables: storage.is_some(),
+            records: storage.unwrap_or_default(),
             operands: Vec::new(),
             groups: 0,
             is_irregular: false,

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use ptx_ir::raw::RawBody;
+use ptx_ir::raw::{RawBody, split_off};
 use ptx_ir::{Binding, EntityId, RegDeclId, Span, StmtId, StmtSpan};
 use ptx_isa::{ScalarType, StateSpace};
 
@@ -60,12 +60,15 @@ impl FunctionBuilder<'_> {
         if is_in_order {
             self.settle(declared_last);
         }
-        let mut records = mem::take(&mut self.body.records);
+        let records = &mut self.body.records;
         *records.base_mut() = start + open;
         *records.end_mut() = self.module.text_len() - start - open;
         *records.closed_mut() = true;
         let definition = Definition {
-            body: records,
+            body: match self.body.shares_tables {
+                true => split_off(records),
+                false => mem::take(records),
+            },
             order: (!is_in_order).then_some(order),
             has_symbols: self.body.has_symbols,
         };
@@ -131,9 +134,10 @@ impl FunctionBuilder<'_> {
             .collect();
         order.sort_unstable();
         let mut new_ids = alloc::vec![RegDeclId::new(0); records.reg_decls().len()];
-        let old = mem::take(records.reg_decls_mut());
+        let old = records.reg_decls().as_slice().to_vec();
+        records.reg_decls_mut().clear();
         for (_, id) in order {
-            if let (Some(decl), Some(new)) = (old.get(id), new_ids.get_mut(id.index())) {
+            if let (Some(decl), Some(new)) = (old.get(id.index()), new_ids.get_mut(id.index())) {
                 *new = records.reg_decls_mut().push(*decl);
             }
         }

@@ -18,7 +18,7 @@ mod variables;
 use alloc::format;
 use alloc::string::String;
 
-use ptx_ir::{Code, FuncId, FunctionKind};
+use ptx_ir::{Code, FuncId, FunctionKind, raw};
 use ptx_isa::Opcode;
 
 use crate::error::{BuildError, BuildErrorKind};
@@ -74,7 +74,8 @@ impl<'m> FunctionBuilder<'m> {
         name: &str,
         before: Option<Function>,
     ) -> Self {
-        let body = Body::new(func.index, record, kind, name);
+        let storage = module.draft.take_storage();
+        let body = Body::new(func.index, record, kind, name, storage);
         module.tables.past.begin(body.owner, name);
         Self {
             module,
@@ -184,6 +185,12 @@ impl Drop for FunctionBuilder<'_> {
             let before = self.before.take();
             let nested = core::mem::take(&mut self.body.declared);
             self.module.restore(self.func.index, before, &nested);
+            raw::clear(&mut self.body.records);
+        }
+        if self.body.shares_tables {
+            let storage = core::mem::take(&mut self.body.records);
+            let text_len = self.module.text_len() as usize;
+            self.module.draft.return_storage(storage, text_len);
         }
         let names = self.body.take_names();
         self.module.tables.past.end(self.body.owner, names);

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::vec::Vec;
 
-use ptx_ir::raw::RawBody;
+use ptx_ir::raw::{self, RawBody};
 use ptx_ir::{
     Binding, Code, FunctionKind, NameId, Operand, OperandRange, Param, ScopeId, TypeName, Var,
     VarId,
@@ -149,7 +149,10 @@ impl FunctionBuilder<'_> {
         let names = self.body.take_names();
         self.module.tables.past.end(self.body.owner, names);
         let (record, kind) = (self.body.record, self.body.kind);
-        self.body = Body::new(self.func.index, record, kind, &self.body.name);
+        let mut storage = core::mem::take(&mut self.body.records);
+        raw::clear(&mut storage);
+        let storage = Some(storage).filter(|_| self.body.shares_tables);
+        self.body = Body::new(self.func.index, record, kind, &self.body.name, storage);
         self.module
             .tables
             .past

@@ -114,6 +114,11 @@ impl ModuleBuilder {
                 BuildError::new(BuildErrorKind::Unplaced, message, help).code_is(Code::DebugInfo)
             );
         }
+        if !self.draft.has_storage() {
+            let message = "a function of the module was neither finished nor dropped";
+            let help = "finish or drop its builder";
+            return Err(BuildError::new(BuildErrorKind::Unfinished, message, help));
+        }
         // Its memory is used for the source.
         drop(core::mem::take(&mut self.tables.past));
         let is_header_late = self.draft.is_header_late();
