@@ -71,7 +71,7 @@ impl ShortName {
             _ => &mut second,
         };
         let digit = 8 * u32::from(last % 8);
-        let is_less = (b'0'..b'9').contains(&((*word >> digit) as u8));
+        let is_less = (b'0'..=b'8').contains(&((*word >> digit) as u8));
         *word += 1 << digit;
         is_less.then(|| Self([first, second].map(u64::to_le_bytes)))
     }

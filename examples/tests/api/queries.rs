@@ -92,6 +92,28 @@ fn operands_and_their_parts() {
 }
 
 #[test]
+fn registers_of_operands_are_replaced() {
+    let mut module = ptx_parse::parse(TEXT.as_bytes()).module;
+    let k = module.function("k").unwrap();
+    let body = module.body(k).unwrap();
+    let load = body.insts().last().unwrap().0;
+    let Operand::Reg(new) = body.operands(load)[0] else {
+        panic!("a register")
+    };
+    let old = body.walk(Statement::Inst(load)).find_map(|(_, o)| match o {
+        Operand::Reg(r) if r != new => Some(r),
+        _ => None,
+    });
+    let stmt = stmt_of(body, load);
+    let mut editor = module.edit(k).unwrap();
+    let address = editor.body().operands(load)[1];
+    let replaced = editor.with_register(address, old.unwrap(), new);
+    editor.set_operand(stmt, 1, replaced).unwrap();
+    let text = ptx_print::verbatim(&module);
+    assert!(String::from_utf8_lossy(&text).contains("ld.global.b32 r1, [r1+4];"));
+}
+
+#[test]
 fn queries_follow_edits() {
     let mut module = ptx_parse::parse(TEXT.as_bytes()).module;
     let k = module.function("k").unwrap();
