@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use ptx_analysis::cfg::{BlockId, Cfg, EdgeKind};
 use ptx_analysis::graph::{LoopId, Loops};
 use ptx_edit::{EditError, EditModule as _};
-use ptx_ir::{FuncId, LabelId, Module, Operand, Statement, StmtId};
+use ptx_ir::{EntitySet, FuncId, LabelId, Module, Operand, Statement, StmtId};
 
 /// Inserts a preheader: a block before the header of a loop that all edges into the loop lead to, except those from inside of
 /// it. Returns the label of the new block, which is empty: a statement inserted after the label is executed once before the
@@ -50,7 +50,7 @@ pub fn insert_preheader(
     let block = *cfg.block(header).ok_or_else(missing)?;
     let old = block.label.ok_or_else(missing)?;
     // The last statements of the blocks from which jumps have to lead to the preheader.
-    let mut jumps: Vec<StmtId> = Vec::new();
+    let mut jumps: EntitySet<StmtId> = EntitySet::new();
     let mut editor = module.edit(function)?;
     for (_, edge) in cfg.in_edges(header) {
         match (edge.kind, loops.contains(id, edge.from)) {
@@ -59,15 +59,13 @@ pub fn insert_preheader(
                 let from = cfg.block(edge.from).ok_or_else(missing)?;
                 let body = editor.body();
                 let last = body.range(from.first, from.end).next_back();
-                jumps.push(last.ok_or_else(missing)?.0);
+                jumps.insert(last.ok_or_else(missing)?.0);
             }
             _ => return Err(missing()),
         }
     }
-    jumps.sort_unstable();
-    jumps.dedup();
     let uses = jump_operands(&editor, &jumps, old);
-    if uses.len() != jumps.len() {
+    if uses.len() != jumps.iter().count() {
         return Err(missing());
     }
     // Declarations at the start of the function stay before it.
@@ -85,10 +83,10 @@ pub fn insert_preheader(
 /// The operands of these statements that are a label.
 fn jump_operands(
     editor: &ptx_edit::Editor<'_>,
-    jumps: &[StmtId],
+    jumps: &EntitySet<StmtId>,
     label: LabelId,
 ) -> Vec<(StmtId, usize)> {
-    let operands = jumps.iter().flat_map(|&stmt| {
+    let operands = jumps.iter().flat_map(|stmt| {
         let all = (0..).map_while(move |i| Some((stmt, i, editor.operand(stmt, i)?)));
         all.filter(|(.., operand)| *operand == Operand::Label(label))
     });

@@ -149,7 +149,7 @@ fn export(
     shared: &EntitySet<SymbolId>,
     patches: &mut TextPatches,
 ) -> Vec<String> {
-    let mut exported: Vec<String> = Vec::new();
+    let mut exported: Vec<&str> = Vec::new();
     // One visible declaration of a function is enough.
     let said = module.functions().values().filter(|f| f.linkage.is_some());
     let said: EntitySet<SymbolId> = said.filter_map(|f| f.symbol).collect();
@@ -178,9 +178,9 @@ fn export(
             continue;
         }
         patches.insert(item.extent.statement.start, ".visible ");
-        exported.extend(names.into_iter().map(str::to_owned));
+        exported.extend(names);
     }
     exported.sort_unstable();
     exported.dedup();
-    exported
+    exported.into_iter().map(str::to_owned).collect()
 }

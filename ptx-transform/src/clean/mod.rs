@@ -47,7 +47,7 @@ use alloc::vec::Vec;
 
 use ptx_edit::{EditModule as _, Editor};
 use ptx_ir::facts::ModuleFacts;
-use ptx_ir::{FuncId, Module, StmtId};
+use ptx_ir::{EntitySet, FuncId, Module, StmtId};
 
 pub use passes::{Pass, UnknownPass};
 pub use report::{Change, Report, Skipped};
@@ -89,11 +89,11 @@ impl Default for Options {
 /// limit are left unchanged and [reported](Report::skipped).
 pub fn clean(module: &mut Module, options: &Options) -> Report {
     let mut report = Report::default();
-    let mut functions: Vec<FuncId> = module.definitions().map(|(id, ..)| id).collect();
+    let mut functions: EntitySet<FuncId> = module.definitions().map(|(id, ..)| id).collect();
     while !functions.is_empty() && report.rounds < options.max_rounds {
-        let mut changed = Vec::new();
+        let mut changed = EntitySet::new();
         let mut pending: Vec<(FuncId, &[Pass])> = Vec::new();
-        pending.extend(functions.iter().map(|id| (*id, &options.passes[..])));
+        pending.extend(functions.iter().map(|id| (id, &options.passes[..])));
         while !pending.is_empty() {
             let planned = plan(module, &pending, &mut report);
             pending = planned.iter().map(|p| (p.function, p.rest)).collect();
@@ -101,8 +101,6 @@ pub fn clean(module: &mut Module, options: &Options) -> Report {
             changed.extend(apply(module, planned, &mut report));
         }
         report.rounds += 1;
-        changed.sort_unstable();
-        changed.dedup();
         functions = changed;
     }
     report

@@ -50,8 +50,8 @@ impl Family {
     }
 }
 
-/// For each statement whether the flag is live before it; empty if the flag is never read. At joins and jumps, the flag is assumed to be live if it is live at any label
-/// of the function.
+/// For each statement whether the flag is live before it; empty if the flag is never read. At joins and jumps, the flag is
+/// assumed to be live if it is live at any label of the function.
 pub(super) fn live(of: FunctionFacts<'_>) -> Vec<Option<Family>> {
     let body = of.body();
     let mut reads = false;

@@ -20,6 +20,15 @@ struct Changes<'m> {
 }
 
 impl Changes<'_> {
+    /// Of several new numbers, the last one counts.
+    fn renumber(&mut self, old: i64, new: i64) {
+        let at = self.files.partition_point(|(n, _)| *n < old);
+        match self.files.get_mut(at) {
+            Some(file) if file.0 == old => file.1 = new,
+            _ => self.files.insert(at, (old, new)),
+        }
+    }
+
     fn file(&self, text: &[u8]) -> Option<i64> {
         let old: i64 = core::str::from_utf8(text).ok()?.parse().ok()?;
         let at = self
@@ -109,8 +118,12 @@ fn renumber(
         .collect();
     let mut next = all.iter().flatten().map(|f| f.number).max().unwrap_or(0);
     // The data of sections refer to files by number, so these numbers stay.
-    let mut order: Vec<usize> = (0..modules.len()).collect();
-    order.sort_by_key(|input| modules.get(*input).is_some_and(|m| m.sections().is_empty()));
+    let (mut order, rest): (Vec<usize>, Vec<usize>) = (0..modules.len()).partition(|input| {
+        modules
+            .get(*input)
+            .is_some_and(|m| !m.sections().is_empty())
+    });
+    order.extend(rest);
     // The files of earlier modules, with their numbers; and the numbers, as bytes.
     let (mut known, mut numbers) = (Interner::default(), Vec::new());
     let mut taken = Interner::default();
@@ -130,7 +143,7 @@ fn renumber(
             if let Some(at) = known.find(&file.key) {
                 dropped.push((input, file.item));
                 if let Some(other) = numbers.get(at as usize).copied().filter(|n| *n != number) {
-                    change.files.push((number, other));
+                    change.renumber(number, other);
                 }
                 continue;
             }
@@ -139,7 +152,7 @@ fn renumber(
                 next += 1;
                 new = next;
                 taken.intern(&new.to_le_bytes());
-                change.files.push((number, new));
+                change.renumber(number, new);
                 if let Some(item) = items.get(file.item) {
                     let span = item.extent.statement;
                     let mut tokens = Lexer::fragment(span.of(module.source()));
@@ -150,10 +163,7 @@ fn renumber(
             }
             own.push((&file.key, new));
         }
-        // Of several changes of one number, and of several numbers of one file, the last one counts.
-        change.files.reverse();
-        change.files.sort_by_key(|(old, _)| *old);
-        change.files.dedup_by_key(|(old, _)| *old);
+        // Of several numbers of one file, the last one counts.
         for (key, number) in own {
             let (at, is_new) = known.intern(key);
             match numbers.get_mut(at as usize) {
