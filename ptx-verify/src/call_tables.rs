@@ -9,7 +9,6 @@ use ptx_ir::{
 };
 use ptx_isa::{Directive, StateSpace};
 
-use crate::context::integer;
 use crate::param_layout::is_unsized;
 
 /// The interface of a function that can be called.
@@ -80,7 +79,7 @@ fn accepted(module: &Module, interface: &Interface) -> [Vec<Accepted>; 2] {
     let pool = module.pool();
     let of = |p: &Param| {
         let sizes = pool.slice(p.dims).iter().chain([&p.align]);
-        let sizes = sizes.map(|d| integer(pool, *d)).collect();
+        let sizes = sizes.map(|d| pool.integer(*d)).collect();
         (p.space, p.ty, p.vector, is_unsized(module, p), sizes)
     };
     let lists = [interface.returns, interface.params];

@@ -97,15 +97,6 @@ impl<'m> Context<'m> {
     }
 }
 
-/// The value of an integer operand.
-pub(crate) fn integer(pool: &OperandPool, operand: Operand) -> Option<i64> {
-    match operand {
-        Operand::Small(value) => Some(value.into()),
-        Operand::Imm(id) => pool.immediate(id)?.value.as_int(),
-        _ => None,
-    }
-}
-
 /// The kind of a constant operand.
 pub(crate) fn constant_kind(pool: &OperandPool, operand: Operand) -> Option<ConstKind> {
     match operand {

@@ -5,7 +5,7 @@ use ptx_ir::constant::ConstKind;
 use ptx_ir::{Body, Item, Operand, OperandPool, Section, SectionEntry, Span, Statement};
 use ptx_isa::{Directive, ScalarType};
 
-use crate::context::{Context, constant_kind, integer};
+use crate::context::{Context, constant_kind};
 use crate::location::{Location, Part, Word};
 use crate::problem::debug::DebugProblem;
 use crate::problem::feature::Feature;
@@ -23,7 +23,7 @@ pub(crate) fn check(context: &mut Context<'_>) {
                     continue;
                 };
                 let index = module.pool().slice(stmt.args).first();
-                let Some(index) = index.and_then(|o| integer(module.pool(), *o)) else {
+                let Some(index) = index.and_then(|o| module.pool().integer(*o)) else {
                     continue;
                 };
                 if let Some(&first) = files.get(&index) {
@@ -86,7 +86,7 @@ fn section(context: &mut Context<'_>, section: &Section, span: Span) {
 
 /// The value of a datum as ptxas reads it: without a sign, only the low half of a number.
 fn datum(pool: &OperandPool, operand: Operand, ty: ScalarType) -> Option<i64> {
-    let value = integer(pool, operand)?;
+    let value = pool.integer(operand)?;
     let signed = constant_kind(pool, operand) == Some(ConstKind::Signed);
     match ty {
         ScalarType::B64 => Some(value),
@@ -117,7 +117,7 @@ pub(crate) fn numbers(context: &mut Context<'_>, pool: &OperandPool, args: &[Ope
     }
     // A number of more than 31 bits is never small.
     let long = args.iter().filter(|o| matches!(o, Operand::Imm(_)));
-    let mut values = long.filter_map(|o| integer(pool, *o));
+    let mut values = long.filter_map(|o| pool.integer(*o));
     if let Some(value) = values.find(|v| u32::try_from(*v).is_err()) {
         let at = Location::part(span, Part::Number(value));
         context.report(at, DebugProblem::LocNumber(value));
@@ -132,9 +132,9 @@ fn place(pool: &OperandPool, args: &[Operand]) -> Option<Place> {
         return None;
     };
     Some((
-        integer(pool, *file)?,
-        integer(pool, *line)?,
-        integer(pool, *column)?,
+        pool.integer(*file)?,
+        pool.integer(*line)?,
+        pool.integer(*column)?,
     ))
 }
 

@@ -4,7 +4,7 @@ use ptx_ir::{DirectiveStmt, Interface};
 use ptx_isa::Directive;
 use smallvec::SmallVec;
 
-use crate::context::{Context, integer};
+use crate::context::Context;
 use crate::header_ends::Ends;
 use crate::location::Location;
 use crate::pragma;
@@ -119,7 +119,7 @@ fn value(context: &mut Context<'_>, stmt: &DirectiveStmt, at: Location) {
     );
     let pool = context.module.pool();
     let values = pool.slice(stmt.args).iter();
-    let values = values.filter_map(|a| integer(pool, *a));
+    let values = values.filter_map(|a| pool.integer(*a));
     if let Some(value) = values.clone().find(|v| u32::try_from(*v).is_err()) {
         context.report(at, InterfaceProblem::DirectiveBits(directive, value));
         return;

@@ -7,7 +7,7 @@ use ptx_ir::{
 };
 use ptx_isa::{ScalarType, StateSpace, TypeKind};
 
-use crate::context::{Context, constant_kind, integer};
+use crate::context::{Context, constant_kind};
 use crate::location::{Location, Part};
 use crate::problem::feature::Feature;
 use crate::problem::initializer::InitializerProblem;
@@ -151,7 +151,7 @@ impl<'c> Values<'c, '_> {
     /// The braces around single values, from the outside.
     fn levels(&self, decl: &VarDecl, declarator: &Declarator) -> Vec<Braces> {
         let dims = self.pool().slice(declarator.dims).iter();
-        let dims = dims.map(|d| Braces::Array(integer(self.pool(), *d)));
+        let dims = dims.map(|d| Braces::Array(self.pool().integer(*d)));
         let mut levels: Vec<Braces> = dims.collect();
         // Packed halves and the fields of opaque types are written like vectors of their parts.
         let halves = if self.ty == ScalarType::F16x2 { 2 } else { 1 };
@@ -265,7 +265,7 @@ impl<'c> Values<'c, '_> {
         self.context.require(self.at, Feature::AddressByte);
         let (mask, inner) = self.pool().pair(at);
         let byte = |m: u64| m.trailing_zeros().is_multiple_of(8) && m >> m.trailing_zeros() == 0xFF;
-        let mask = integer(self.pool(), mask).map(|m| m as u64);
+        let mask = self.pool().integer(mask).map(|m| m as u64);
         if let Some(mask) = mask.filter(|&m| m == 0 || !byte(m)) {
             return Err(InitializerProblem::Mask(mask));
         }

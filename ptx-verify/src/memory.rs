@@ -8,7 +8,7 @@ use ptx_ir::{
 };
 use ptx_isa::StateSpace;
 
-use crate::context::{Context, integer};
+use crate::context::Context;
 use crate::location::Location;
 use crate::problem::resource::{MOST_CONSTANT_BYTES, MOST_SHARED_BYTES, ResourceProblem};
 use crate::uses::{self, FunctionNames, Uses};
@@ -17,7 +17,7 @@ use crate::uses::{self, FunctionNames, Uses};
 fn size(pool: &OperandPool, decl: &VarDecl, declarator: &Declarator) -> i64 {
     let layout = decl.layout(declarator, pool);
     let bytes = layout.and_then(|l| l.size).unwrap_or(0);
-    let count = integer(pool, declarator.count).unwrap_or(1);
+    let count = pool.integer(declarator.count).unwrap_or(1);
     i64::try_from(bytes)
         .unwrap_or(i64::MAX)
         .saturating_mul(count)

@@ -2,12 +2,10 @@
 
 use ptx_ir::{MemoryLayout, Module, Operand, Param};
 
-use crate::context::integer;
-
 /// Whether a parameter is an array without a size.
 pub(crate) fn is_unsized(module: &Module, param: &Param) -> bool {
     let first = module.pool().slice(param.dims).first();
-    first.is_some_and(|d| *d == Operand::Absent || integer(module.pool(), *d) == Some(0))
+    first.is_some_and(|d| *d == Operand::Absent || module.pool().integer(*d) == Some(0))
 }
 
 /// The size in bytes, 0 for an array without a size, and the alignment; `None` if one does not fit.

@@ -4,7 +4,7 @@ use ptx_ir::{Interface, Param, Pointer, Span};
 use ptx_isa::{ScalarType, StateSpace, TypeKind};
 
 use crate::alignment::power_of_two;
-use crate::context::{Context, integer};
+use crate::context::Context;
 use crate::directive::available;
 use crate::location::{Location, Part, Word};
 use crate::param_layout::is_unsized;
@@ -90,7 +90,7 @@ fn parameter(context: &mut Context<'_>, param: &Param, owner: Owner, header: Spa
         }
         pointer(context, ptr, at, header);
     }
-    if let Some(align) = integer(context.module.pool(), param.align) {
+    if let Some(align) = context.module.pool().integer(param.align) {
         power_of_two(context, align, at);
         let of_function = owner != Owner::Kernel && param.space != StateSpace::Reg;
         if of_function && align > 128 && align.count_ones() == 1 {
@@ -108,7 +108,7 @@ fn wrong_declaration(
 ) -> Option<InterfaceProblem> {
     let pool = context.module.pool();
     let sizes = pool.slice(param.dims).iter();
-    let mut sizes = sizes.filter_map(|d| integer(pool, *d));
+    let mut sizes = sizes.filter_map(|d| pool.integer(*d));
     if owner == Owner::Function && param.name.is_none() {
         Some(InterfaceProblem::UnnamedParameter)
     } else if owner == Owner::Kernel && param.space != StateSpace::Param {
@@ -170,7 +170,7 @@ fn pointer(context: &mut Context<'_>, ptr: &Pointer, at: Location, header: Span)
         let at = Location::keyword(header, opaque.text());
         context.require(at, Feature::OpaquePointer(opaque));
     }
-    if let Some(align) = integer(context.module.pool(), ptr.align) {
+    if let Some(align) = context.module.pool().integer(ptr.align) {
         power_of_two(context, align, at);
     }
 }

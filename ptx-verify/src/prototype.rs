@@ -3,7 +3,6 @@
 use ptx_ir::{Interface, Module, Param};
 use ptx_isa::Directive;
 
-use crate::context::integer;
 use crate::problem::redeclaration::{List, Property, PrototypeDifference};
 
 /// Whether a header has `.noreturn`.
@@ -46,11 +45,11 @@ fn parameters(module: &Module, a: &Param, b: &Param) -> Option<Property> {
     let pool = module.pool();
     let dims = |p: &Param| {
         let dims = pool.slice(p.dims).iter();
-        dims.map(|d| integer(pool, *d).unwrap_or(0))
+        dims.map(|d| pool.integer(*d).unwrap_or(0))
     };
     let align = |p: &Param| {
         let natural = p.ty.known().map_or(1, |t| i64::from(t.bits() / 8));
-        integer(pool, p.align).unwrap_or(natural)
+        pool.integer(p.align).unwrap_or(natural)
     };
     if a.ty != b.ty || a.vector != b.vector || !dims(a).eq(dims(b)) {
         Some(Property::Type)

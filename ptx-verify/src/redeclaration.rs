@@ -5,7 +5,7 @@ use ptx_ir::{Binding, DeclId, FuncId, Function, Item, Linkage, Module, Operand, 
 use ptx_isa::{Directive, StateSpace};
 
 use crate::alias::Aliases;
-use crate::context::{Context, integer};
+use crate::context::Context;
 use crate::directive::available;
 use crate::header_ends::Ends;
 use crate::location::Location;
@@ -161,7 +161,7 @@ fn variable_difference(module: &Module, a: First, b: First) -> Option<Redeclarat
         Some(module.pool().slice(declarator.dims))
     };
     let (na, nb) = (dims(a)?, dims(b)?);
-    let size = |d: &Operand| integer(module.pool(), *d).unwrap_or(0);
+    let size = |d: &Operand| module.pool().integer(*d).unwrap_or(0);
     let agree = |(i, (x, y)): (usize, (&Operand, &Operand))| {
         let (x, y) = (size(x), size(y));
         x == y || i == 0 && (x == 0 || y == 0)

@@ -4,7 +4,7 @@ use ptx_ir::{Attribute, Declarator, Linkage, Operand, OperandPool, Span, VarDecl
 use ptx_isa::{Directive, PtxVersion, ScalarType, StateSpace, TypeKind};
 
 use crate::alignment::power_of_two;
-use crate::context::{Context, integer};
+use crate::context::Context;
 use crate::directive::available;
 use crate::initializer;
 use crate::location::{Location, Part};
@@ -253,7 +253,7 @@ impl Checker<'_, '_> {
     fn declarator(&mut self, declarator: &Declarator) {
         let (pool, name) = (self.tables.pool, declarator.name);
         let dims = pool.slice(declarator.dims);
-        let empty = |d: &Operand| *d == Operand::Absent || integer(pool, *d) == Some(0);
+        let empty = |d: &Operand| *d == Operand::Absent || pool.integer(*d) == Some(0);
         let initialized = declarator.init != Operand::Absent;
         let sized_by_value = initialized && dims.first() == Some(&Operand::Absent);
         let external = self.decl.linkage == Some(Linkage::Extern);
@@ -274,7 +274,7 @@ impl Checker<'_, '_> {
 }
 
 fn alignment(context: &mut Context<'_>, pool: &OperandPool, decl: &VarDecl, span: Span) {
-    let Some(align) = integer(pool, decl.align) else {
+    let Some(align) = pool.integer(decl.align) else {
         return;
     };
     let at = Location::part(span, Part::After(Directive::Align.text()));

@@ -13,6 +13,7 @@ pub fn is_copy(opcode: Opcode) -> bool {
 
 /// An address of a state space and a generic one: what turns one into the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Conversion {
     /// The state space.
     pub space: StateSpace,

@@ -5,7 +5,6 @@ use ptx_isa::{Access, Modifier, Proxy, StateSpace};
 use super::inst_facts::Bytes;
 use super::registers::plain;
 use super::{Facts, RegAccess};
-use crate::constant::ConstKind;
 use crate::{Body, Operand};
 
 /// Where memory lies.
@@ -84,19 +83,6 @@ impl MemoryAccess {
     };
 }
 
-/// An operand that is a number.
-pub(super) fn integer(body: &Body, operand: Operand) -> Option<i64> {
-    match operand {
-        Operand::Small(value) => Some(value.into()),
-        Operand::Imm(id) => {
-            let value = body.pool.immediate(id)?.value;
-            matches!(value.kind(), ConstKind::Signed | ConstKind::Unsigned)
-                .then(|| value.bits() as i64)
-        }
-        _ => None,
-    }
-}
-
 /// The base and the offset of an address operand.
 fn address(body: &Body, operand: Operand) -> (Option<Operand>, Option<i64>) {
     let Operand::Address(id) = operand else {
@@ -107,7 +93,7 @@ fn address(body: &Body, operand: Operand) -> (Option<Operand>, Option<i64>) {
     };
     let offset = match address.offset {
         Operand::Absent => Some(0),
-        other => integer(body, other),
+        other => body.pool.integer(other),
     };
     (Some(address.base), offset)
 }
@@ -126,7 +112,7 @@ impl<'a> Facts<'a> {
                     Bytes::Unknown => None,
                     Bytes::Fixed(bytes) => Some(bytes.into()),
                     Bytes::Value(part) => {
-                        let value = integer(facts.body, facts.part(part));
+                        let value = facts.body.pool.integer(facts.part(part));
                         value.and_then(|v| u64::try_from(v).ok())
                     }
                 },
