@@ -288,8 +288,8 @@ impl Kept {
         let sections = if module.sections().is_empty() {
             EntitySet::new()
         } else {
-            let gone = gone(module, items, stays);
-            debug::sections(module, &gone, bodies().map(|(b, _)| b))
+            let removed = removed_names(module, items, stays);
+            debug::sections(module, &removed, bodies().map(|(b, _)| b))
         };
         // The data of sections refer to files by number.
         let mut all = module.sections().ids();
@@ -345,23 +345,23 @@ fn bodies<'m>(
 }
 
 /// The names of everything that is removed, unless something that stays has the same name.
-fn gone(
+fn removed_names(
     module: &Module,
     items: &[ItemText],
     stays: &impl Fn(SymbolId) -> Retention,
 ) -> EntitySet<NameId> {
-    let (mut gone, mut here) = (EntitySet::new(), EntitySet::new());
+    let (mut removed, mut kept) = (EntitySet::new(), EntitySet::new());
     for (id, symbol) in module.symbols().iter() {
         let of = if stays(id) != Retention::Drop {
-            &mut here
+            &mut kept
         } else {
-            &mut gone
+            &mut removed
         };
         of.insert(symbol.name);
     }
-    for (body, kept) in bodies(module, items, stays) {
-        let of = if kept { &mut here } else { &mut gone };
+    for (body, stays) in bodies(module, items, stays) {
+        let of = if stays { &mut kept } else { &mut removed };
         of.extend(debug::names(body));
     }
-    gone.iter().filter(|n| !here.contains(*n)).collect()
+    removed.iter().filter(|n| !kept.contains(*n)).collect()
 }

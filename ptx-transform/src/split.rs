@@ -101,7 +101,7 @@ pub fn split(module: &Module, functions: &[&str]) -> Result<Split, ExtractError>
 fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
     let mut bound = EntitySet::new();
     for (id, symbol) in module.symbols().iter() {
-        let alone = match symbol.kind {
+        let is_bound = match symbol.kind {
             SymbolKind::Function(f) => {
                 let function = module.functions().get(f);
                 function.is_none_or(|f| f.kind == FunctionKind::Entry || f.raw_header)
@@ -118,7 +118,7 @@ fn bound(module: &Module, needs: &Dependencies) -> EntitySet<SymbolId> {
             }
             _ => true,
         };
-        if alone {
+        if is_bound {
             bound.insert(needs.first(id));
         }
     }
@@ -151,13 +151,13 @@ fn export(
 ) -> Vec<String> {
     let mut exported: Vec<&str> = Vec::new();
     // One visible declaration of a function is enough.
-    let said = module.functions().values().filter(|f| f.linkage.is_some());
-    let said: EntitySet<SymbolId> = said.filter_map(|f| f.symbol).collect();
+    let visible = module.functions().values().filter(|f| f.linkage.is_some());
+    let visible: EntitySet<SymbolId> = visible.filter_map(|f| f.symbol).collect();
     for item in items {
         let names: Vec<&str> = match item.item {
             Item::Function(id) => {
                 let f = module.functions().get(id);
-                let private = |s: SymbolId| shared.contains(s) && !said.contains(s);
+                let private = |s: SymbolId| shared.contains(s) && !visible.contains(s);
                 let f = f.filter(|f| f.symbol.is_some_and(private));
                 f.map(|f| module.name(f.name)).into_iter().collect()
             }

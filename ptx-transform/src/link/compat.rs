@@ -79,11 +79,11 @@ fn functions((m, f): (&Module, FuncId), (n, g): (&Module, FuncId)) -> Option<Str
         return None;
     }
     if f.kind != g.kind {
-        let sort = |kind| match kind {
+        let name = |kind| match kind {
             FunctionKind::Entry => "a kernel",
             FunctionKind::Func => "a function",
         };
-        let (a, b) = (sort(f.kind), sort(g.kind));
+        let (a, b) = (name(f.kind), name(g.kind));
         return Some(format!("is {b} here, and {a} in another module"));
     }
     let returns = |m: &Module, i: &Interface| {

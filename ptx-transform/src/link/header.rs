@@ -74,7 +74,7 @@ pub(super) fn unite(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) -> Opt
         debug,
     };
     for (input, module) in modules.iter().enumerate() {
-        header.judge(input, module, found);
+        header.check(input, module, found);
     }
     Some(header)
 }
@@ -138,7 +138,7 @@ fn address_sizes(modules: &[&Module], found: &mut Vec<LinkDiagnostic>) {
 
 impl Header {
     /// Diagnostics for what is illegal under this header.
-    fn judge(&self, input: usize, module: &Module, found: &mut Vec<LinkDiagnostic>) {
+    fn check(&self, input: usize, module: &Module, found: &mut Vec<LinkDiagnostic>) {
         let own = (module.header().version, module.header().target);
         if own == (Some(self.version), self.target) || self.target.is_none() {
             return;

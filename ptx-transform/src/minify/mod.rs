@@ -169,8 +169,8 @@ impl Minifier<'_> {
         let (module, source) = (self.module, self.module.source());
         if let Some(body) = module.body(f) {
             let is_used = |e| self.usage.is_used(e);
-            let gone = register_use::unused(f, body, source, InnerComments::Remove, is_used);
-            self.removed.extend(gone);
+            let unused = register_use::unused(f, body, source, InnerComments::Remove, is_used);
+            self.removed.extend(unused);
         }
         let handles = handles(module, f);
         let mut renamable = Vec::new();
