@@ -150,7 +150,7 @@ pub(crate) fn roots(module: &Module, functions: &[&str]) -> Result<Vec<SymbolId>
                 let functions = module.functions().values();
                 let mut names: Vec<&str> = functions.map(|f| module.name(f.name)).collect();
                 names.sort_unstable();
-                let nearest = ptx_parse::suggest::name(name, names.into_iter());
+                let nearest = ptx_parse::suggest::name(name, names);
                 Err(ExtractError::Unknown {
                     name: (*name).to_owned(),
                     nearest: nearest.map(str::to_owned),

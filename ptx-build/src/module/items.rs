@@ -144,7 +144,7 @@ impl ModuleBuilder {
         for name in &names {
             lexical::module_name(name)?;
         }
-        if let Some(name) = names.iter().find(|n| self.tables.names.contains(*n)) {
+        if let Some(name) = names.iter().find(|n| self.tables.names.contains(n)) {
             return Err(taken(name));
         }
         for name in &names {
