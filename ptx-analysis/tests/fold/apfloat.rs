@@ -67,9 +67,9 @@ fn arithmetic_agrees() {
     arithmetic::<BFloat>("bf16", 7, &ROUNDINGS[..1]);
 }
 
-fn narrowed<F: Float, T: Float>(text: &str, fraction: u32, round: Round)
+fn narrowed<F, T: Float>(text: &str, fraction: u32, round: Round)
 where
-    F: FloatConvert<T>,
+    F: Float + FloatConvert<T>,
 {
     let mut random = Random::new(0xc0de);
     for _ in 0..4000 {
@@ -92,10 +92,10 @@ fn conversions_agree() {
 }
 
 /// Two numbers of single precision to a format of 8 bits with the greatest number `most`, and back.
-fn eight_bits<T: Float>(format: &str, most: u128)
+fn eight_bits<T>(format: &str, most: u128)
 where
     Single: FloatConvert<T>,
-    T: FloatConvert<Half>,
+    T: Float + FloatConvert<Half>,
 {
     let mut random = Random::new(0xf8);
     let greatest = T::from_bits(most);
