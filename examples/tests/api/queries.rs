@@ -126,7 +126,7 @@ fn queries_follow_edits() {
     editor.insert_before(first, declaration).unwrap();
     let float = Operand::Reg(editor.register(decl, 0).unwrap());
     let new = editor.inst("sqrt.rn.f32", &[float, float]).unwrap();
-    let last = editor.body().statements().last().unwrap().0;
+    let last = editor.body().statements().next_back().unwrap().0;
     let stmt = editor.insert_after(last, new).unwrap();
 
     let body = module.body(k).unwrap();
