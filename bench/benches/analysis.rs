@@ -3,8 +3,7 @@
 #![allow(clippy::expect_used, reason = "known input")]
 #![allow(missing_docs)]
 
-use std::sync::LazyLock;
-
+use bench::{names, text};
 use divan::Bencher;
 use divan::counter::BytesCount;
 use ptx_analysis::block_summary::Summary;
@@ -19,22 +18,9 @@ use ptx_analysis::value_numbering::ValueNumbers;
 use ptx_ir::Module;
 use ptx_ir::facts::ModuleFacts;
 
-static INPUTS: LazyLock<Vec<bench::Input>> = LazyLock::new(bench::all);
-
 fn main() {
-    for input in INPUTS.iter() {
-        println!("{}: {}, {} bytes", input.name, input.file, input.text.len());
-    }
+    bench::print_inputs();
     divan::main();
-}
-
-fn names() -> Vec<&'static str> {
-    INPUTS.iter().map(|i| i.name).collect()
-}
-
-fn text(name: &str) -> &'static [u8] {
-    let input = INPUTS.iter().find(|i| i.name == name);
-    input.map_or(&[], |i| &i.text)
 }
 
 fn liveness(module: &Module, pressure: bool) -> usize {

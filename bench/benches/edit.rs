@@ -3,31 +3,18 @@
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::sync::LazyLock;
-
+use bench::{names, text};
 use divan::Bencher;
 use ptx_edit::{EditModule as _, Editor};
 use ptx_ir::{FuncId, Module, Operand, Statement, StmtId};
 
-static INPUTS: LazyLock<Vec<bench::Input>> = LazyLock::new(bench::all);
-
 fn main() {
-    for input in INPUTS.iter() {
-        println!("{}: {}, {} bytes", input.name, input.file, input.text.len());
-    }
+    bench::print_inputs();
     divan::main();
 }
 
-fn names() -> Vec<&'static str> {
-    INPUTS.iter().map(|i| i.name).collect()
-}
-
 fn module(name: &str) -> Module {
-    let text = INPUTS
-        .iter()
-        .find(|i| i.name == name)
-        .map_or(&[][..], |i| &i.text);
-    ptx_parse::parse(text).module
+    ptx_parse::parse(text(name)).module
 }
 
 /// Some instructions, spread over the functions.

@@ -2,28 +2,16 @@
 
 #![allow(missing_docs)]
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
+use bench::{names, text};
 use divan::Bencher;
 use divan::counter::BytesCount;
 use ptx_ir::Limits;
 
-static INPUTS: LazyLock<Vec<bench::Input>> = LazyLock::new(bench::all);
-
 fn main() {
-    for input in INPUTS.iter() {
-        println!("{}: {}, {} bytes", input.name, input.file, input.text.len());
-    }
+    bench::print_inputs();
     divan::main();
-}
-
-fn names() -> Vec<&'static str> {
-    INPUTS.iter().map(|i| i.name).collect()
-}
-
-fn text(name: &str) -> &'static [u8] {
-    let input = INPUTS.iter().find(|i| i.name == name);
-    input.map_or(&[], |i| &i.text)
 }
 
 #[divan::bench(args = names())]

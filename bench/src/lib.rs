@@ -1,145 +1,30 @@
-//! The inputs of the benchmarks: real files of three sizes, and larger texts made of the largest one.
+//! What the benchmarks share: the texts that they measure.
 
-use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+mod inputs;
 
-use ptx_ir::lex::{Lexer, TokenKind};
-use ptx_ir::{Item, Module};
-use ptx_isa::Directive;
+use std::sync::LazyLock;
 
-/// Sizes that are looked for.
-const SMALL: u64 = 2_000;
-const MEDIUM: u64 = 200_000;
-/// The large text has at least this size, be it by repetition.
-const LARGE: usize = 5_000_000;
+pub use inputs::{Input, all, repeated};
 
-/// A text to measure.
-#[derive(Clone, Debug)]
-pub struct Input {
-    /// `small`, `medium`, `large`.
-    pub name: &'static str,
-    /// The file it comes from.
-    pub file: String,
-    /// Its text, repeated if the file is too small.
-    pub text: Vec<u8>,
+/// The texts that all benchmarks measure.
+static INPUTS: LazyLock<Vec<Input>> = LazyLock::new(all);
+
+/// Prints name, file and size of each text.
+pub fn print_inputs() {
+    for input in INPUTS.iter() {
+        println!("{}: {}, {} bytes", input.name, input.file, input.text.len());
+    }
 }
 
-/// A small, a medium and a large text of nvcc; fewer where there are no files.
+/// The names of the texts.
 #[must_use]
-pub fn all() -> Vec<Input> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .unwrap_or(Path::new("."));
-    let shared = root.parent().unwrap_or(root).join("shared/corpus/nvcc");
-    let mut files = Vec::new();
-    for folder in [root.join("corpus/compiled/nvcc"), shared] {
-        files.extend(
-            fs::read_dir(folder)
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(|e| e.path()),
-        );
-    }
-    let mut files: Vec<(u64, PathBuf)> = files
-        .into_iter()
-        .filter(|p| p.extension().is_some_and(|e| e == "ptx") && !for_debugger(p))
-        .filter_map(|p| Some((fs::metadata(&p).ok()?.len(), p)))
-        .collect();
-    files.sort();
-    let nearest = |size: u64| files.iter().min_by_key(|(len, _)| len.abs_diff(size));
-    let chosen = [
-        ("small", nearest(SMALL)),
-        ("medium", nearest(MEDIUM)),
-        ("large", files.last()),
-    ];
-    chosen
-        .into_iter()
-        .filter_map(|(name, file)| {
-            let path = &file?.1;
-            let text = fs::read(path).ok()?;
-            let text = if name == "large" {
-                repeated(&text, LARGE)
-            } else {
-                text
-            };
-            let file = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            Some(Input { name, file, text })
-        })
-        .collect()
+pub fn names() -> Vec<&'static str> {
+    INPUTS.iter().map(|i| i.name).collect()
 }
 
-/// Files made with `-G` are mostly tables of debug information.
-fn for_debugger(path: &Path) -> bool {
-    path.file_name()
-        .is_some_and(|n| n.to_string_lossy().contains(".G"))
-}
-
-/// A text of at least `size` bytes: everything after the header again and again, each time with
-/// other names for the functions and variables of the module.
+/// A text by its name; empty if it is missing.
 #[must_use]
-pub fn repeated(text: &[u8], size: usize) -> Vec<u8> {
-    if text.len() >= size {
-        return text.to_vec();
-    }
-    let module = ptx_parse::parse(text).module;
-    let start = end_of_header(&module).min(text.len());
-    let pieces = split_at_names(&module, text, start);
-    let mut out = Vec::with_capacity(size + text.len() * 5 / 4);
-    out.extend_from_slice(text);
-    let mut round = 0;
-    while out.len() < size {
-        round += 1;
-        let suffix = format!("_{round}");
-        if !out.ends_with(b"\n") {
-            out.push(b'\n');
-        }
-        for (i, piece) in pieces.iter().enumerate() {
-            if i > 0 {
-                out.extend_from_slice(suffix.as_bytes());
-            }
-            out.extend_from_slice(piece);
-        }
-    }
-    out
-}
-
-/// Where the first item after `.version`, `.target` and `.address_size` begins.
-fn end_of_header(module: &Module) -> usize {
-    let header = [
-        Directive::Version,
-        Directive::Target,
-        Directive::AddressSize,
-    ];
-    let first = module.items().find(|(_, item)| match item {
-        Item::Directive(d) => !header.contains(&module.directives()[*d].directive),
-        _ => true,
-    });
-    first.map_or(usize::MAX, |(id, _)| module.span(id).start as usize)
-}
-
-/// The text from `start` on, cut after every name that the module declares.
-fn split_at_names<'t>(module: &Module, text: &'t [u8], start: usize) -> Vec<&'t [u8]> {
-    let names: HashSet<&[u8]> = module
-        .symbols()
-        .values()
-        .map(|s| module.name_bytes(s.name))
-        .collect();
-    let text = &text[start..];
-    let mut pieces = Vec::new();
-    let mut from = 0;
-    for token in Lexer::new(text) {
-        if token.kind == TokenKind::Ident && names.contains(token.span.of(text)) {
-            let end = token.span.end as usize;
-            pieces.push(&text[from..end]);
-            from = end;
-        }
-    }
-    pieces.push(&text[from..]);
-    pieces
+pub fn text(name: &str) -> &'static [u8] {
+    let input = INPUTS.iter().find(|i| i.name == name);
+    input.map_or(&[], |i| &i.text)
 }

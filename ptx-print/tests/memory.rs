@@ -1,7 +1,7 @@
 //! What reading allocates, counted: few calls of the allocator, and little more than the module.
 #![allow(missing_docs)]
 
-#[path = "../../bench/src/lib.rs"]
+#[path = "../../bench/src/inputs.rs"]
 #[allow(unreachable_pub, reason = "the library of another package")]
 mod inputs;
 

@@ -1,7 +1,7 @@
 //! What verifying allocates beyond the module: at most a byte for each byte of a large source.
 #![allow(missing_docs)]
 
-#[path = "../../bench/src/lib.rs"]
+#[path = "../../bench/src/inputs.rs"]
 #[allow(unreachable_pub, reason = "the library of another package")]
 mod inputs;
 

@@ -1,14 +1,4 @@
 //! Runs kernels on a GPU, if the machine has one, to compare what they compute. Needs the feature `cuda`.
-//!
-//! ```
-//! use runner::{Argument, Gpu, Launch};
-//! let Some(gpu) = Gpu::find()? else { return Ok(()) }; // it has said so
-//! let text = ".version 8.0 .target sm_80 .address_size 64
-//!     .visible .entry k(.param .u64 p) { .reg .b64 p0; ld.param.u64 p0, [p]; st.global.u32 [p0], 7; ret; }";
-//! let buffers = gpu.run(text, "k", Launch::threads(1, 1), &[Argument::Buffer(vec![0; 4])])?;
-//! assert_eq!(buffers[0], 7u32.to_ne_bytes());
-//! # Ok::<(), anyhow::Error>(())
-//! ```
 #![cfg(feature = "cuda")]
 
 mod tensor;
@@ -23,7 +13,17 @@ use cudarc::nvrtc::Ptx;
 
 pub use tensor::{Element, Tensor};
 
-/// A GPU with the driver that speaks to it.
+/// A GPU and its driver.
+///
+/// ```
+/// use runner::{Argument, Gpu, Launch};
+/// let Some(gpu) = Gpu::find()? else { return Ok(()) }; // a message was printed
+/// let text = ".version 8.0 .target sm_80 .address_size 64
+///     .visible .entry k(.param .u64 p) { .reg .b64 p0; ld.param.u64 p0, [p]; st.global.u32 [p0], 7; ret; }";
+/// let buffers = gpu.run(text, "k", Launch::threads(1, 1), &[Argument::Buffer(vec![0; 4])])?;
+/// assert_eq!(buffers[0], 7u32.to_ne_bytes());
+/// # Ok::<(), anyhow::Error>(())
+/// ```
 pub struct Gpu {
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
