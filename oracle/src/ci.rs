@@ -35,7 +35,7 @@ const SMALL: Sizes = Sizes {
     cubins: 30,
     transforms: 16,
     constants: 600,
-    pressure: 20,
+    pressure: 100,
     conformance: 150,
     random: 150,
     mutations: 1_500,

@@ -21,8 +21,8 @@ pub(crate) struct Args {
 /// The largest file: code generation of larger ones takes too long.
 const LARGEST: u64 = 200_000;
 
-/// The lowest rank correlation. Samples of 20 files have about 0.85.
-const CORRELATION: f64 = 0.6;
+/// The lowest rank correlation. Samples of 100 files have 0.55 to 0.72; a smaller sample varies too much to be judged.
+const CORRELATION: f64 = 0.4;
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
     let Some(assemblers) = shared.assemblers("COMPARISON OF REGISTERS")? else {
