@@ -1,5 +1,5 @@
 //! Cleaning up the files of the corpora does not change their effects and causes no diagnostics. Each file is cleaned by all passes together
-//! and by two single passes; `cargo oracle transforms` runs all of them.
+//! and by two single passes, which differ from file to file. `cargo oracle transforms` compares machine code.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn chosen(index: usize) -> Vec<(String, ptx_transform::clean::Options)> {
     all
 }
 
-/// Checks the files of a corpus up to a size; larger ones are for `cargo xtask transforms`.
+/// Checks the files of a corpus up to a size; larger ones are for `cargo oracle transforms`.
 fn check(folder: &Path, most_bytes: u64) -> (usize, usize, usize) {
     let (mut functions, mut changes, mut effects) = (0, 0, 0);
     for (index, entry) in files::entries(folder).into_iter().enumerate() {
