@@ -1,25 +1,14 @@
-//! `cargo bench -p bench --features measure --bench verify`: bytes a second of reading and of verifying real files. Nothing is asserted about time.
+//! `cargo bench -p bench --features measure --bench verify`: bytes a second of verifying real files. Nothing is asserted about time.
 
 #![allow(missing_docs)]
-
-use std::sync::Arc;
 
 use bench::{names, text};
 use divan::Bencher;
 use divan::counter::BytesCount;
-use ptx_ir::Limits;
 
 fn main() {
     bench::print_inputs();
     divan::main();
-}
-
-#[divan::bench(args = names())]
-fn parse(bencher: Bencher<'_, '_>, name: &str) {
-    let source: Arc<[u8]> = text(name).into();
-    bencher
-        .counter(BytesCount::new(source.len()))
-        .bench_local(|| ptx_parse::parse_shared(source.clone(), &Limits::default()));
 }
 
 #[divan::bench(args = names())]
