@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use crate::conformance::{self, random};
 use crate::corpus::{self, Amount, constants};
 use crate::shared::Shared;
-use crate::{diagnostics, messages, mutations, pressure, requires, transforms};
+use crate::{diagnostics, messages, modules, mutations, pressure, requires, transforms};
 
 /// Arguments of `cargo oracle ci`.
 #[derive(clap::Args)]
@@ -26,6 +26,7 @@ struct Sizes {
     pressure: usize,
     conformance: usize,
     random: u64,
+    modules: u64,
     mutations: usize,
     requires: usize,
 }
@@ -38,6 +39,7 @@ const SMALL: Sizes = Sizes {
     pressure: 100,
     conformance: 150,
     random: 150,
+    modules: 800,
     mutations: 1_500,
     requires: 12,
 };
@@ -50,6 +52,7 @@ const LARGE: Sizes = Sizes {
     pressure: 200,
     conformance: 2_000,
     random: 2_000,
+    modules: 20_000,
     mutations: 20_000,
     requires: 400,
 };
@@ -81,6 +84,7 @@ fn steps<'s>(sizes: &Sizes, shared: &'s Shared) -> Vec<Step<'s>> {
         count: sizes.random,
         show: false,
     };
+    let modules = modules::Args::of_count(sizes.modules);
     let mutations = mutations::Args {
         count: sizes.mutations,
         list: false,
@@ -113,6 +117,10 @@ fn steps<'s>(sizes: &Sizes, shared: &'s Shared) -> Vec<Step<'s>> {
         (
             "random: modules built from the tables",
             Box::new(move || random::run(&random, shared)),
+        ),
+        (
+            "modules: whole modules of a grammar",
+            Box::new(move || modules::run(&modules, shared)),
         ),
         (
             "mutations: files with one token changed",

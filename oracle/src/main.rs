@@ -12,7 +12,9 @@ mod diagnostics;
 mod files;
 mod limit;
 mod messages;
+mod modules;
 mod mutations;
+mod outcome;
 #[path = "../../xtask/src/page.rs"]
 mod page;
 mod pressure;
@@ -45,6 +47,8 @@ enum Command {
     Conformance(conformance::Args),
     /// Modules built at random from the tables: ptxas has to accept them
     Random(conformance::random::Args),
+    /// Random whole modules of a grammar: the verifier and ptxas have to agree
+    Modules(modules::Args),
     /// Valid files with one token changed
     Mutations(mutations::Args),
     /// An example of every kind of message of ptxas
@@ -70,6 +74,7 @@ fn main() -> anyhow::Result<()> {
         Command::Constants(args) => corpus::constants::run(&args, &shared),
         Command::Conformance(args) => conformance::run(&args, &shared),
         Command::Random(args) => conformance::random::run(&args, &shared),
+        Command::Modules(args) => modules::run(&args, &shared),
         Command::Mutations(args) => mutations::run(&args, &shared),
         Command::Messages(args) => messages::run(&args, &shared),
         Command::Diagnostics(args) => diagnostics::run(&args, &shared),

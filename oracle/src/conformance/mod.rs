@@ -26,9 +26,11 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use fastrand::Rng;
+use ptx_isa::Target;
 
 use crate::shared::Shared;
 use agreement::Agreement;
+use case::Setting;
 use verdicts::Verdict;
 
 /// The seed of the cases in `conformance/verdicts.tsv.gz`.
@@ -68,6 +70,36 @@ impl Args {
             ..Self::default()
         }
     }
+}
+
+/// An instruction that ptxas accepts.
+#[derive(Clone)]
+pub(crate) struct Accepted {
+    pub(crate) opcode: String,
+    pub(crate) line: String,
+    targets: Vec<Target>,
+    setting: Setting,
+}
+
+/// The accepted instructions of the file of verdicts.
+pub(crate) fn accepted() -> Result<Vec<Accepted>> {
+    let verdicts = verdicts::read()?.into_iter();
+    let accepted = verdicts.filter(|v| !v.targets.is_empty());
+    Ok(accepted
+        .map(|v| Accepted {
+            opcode: v.opcode,
+            line: v.line,
+            targets: v.targets,
+            setting: v.setting,
+        })
+        .collect())
+}
+
+/// A module with a line in place of an accepted instruction, for one of the targets that accept the instruction.
+pub(crate) fn module_of(case: &Accepted, line: &str, rng: &mut Rng) -> String {
+    let target = rng.choice(&case.targets).copied().unwrap_or(Target::Sm90);
+    let lines = std::iter::once(line);
+    preamble::Module::new(verdicts::VERSION, target, case.setting, lines).text
 }
 
 pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {

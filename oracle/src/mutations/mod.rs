@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use fastrand::Rng;
-use ptx_ir::Severity;
-use ptx_isa::PtxVersion;
 use rayon::prelude::*;
 
-use crate::assembler::{Assemblers, Job};
+use crate::assembler::Assemblers;
 use crate::files::Entry;
 use crate::limit;
+use crate::outcome::{Outcome, judge};
 use crate::shared::Shared;
 use mutate::{Base, Kind, Mutant};
 
@@ -34,15 +33,6 @@ const FILES: usize = 300;
 /// The highest percentage of texts refused by ptxas that may be accepted, and of texts accepted by ptxas that may be refused.
 const FALSE_ACCEPTS: f64 = 1.0;
 const FALSE_REJECTS: f64 = 2.0;
-
-/// The two verdicts on one text.
-struct Outcome {
-    ours: bool,
-    theirs: bool,
-    /// Whether ptxas could parse it.
-    grammatical: bool,
-    reason: String,
-}
 
 /// Counts of one kind of change.
 #[derive(Default)]
@@ -126,29 +116,6 @@ fn bases(shared: &Shared, assemblers: &Assemblers, count: usize) -> Result<Vec<B
         bail!("there is no file to change");
     }
     Ok(bases)
-}
-
-fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
-    let parsed = ptx_parse::parse(text);
-    let mut diagnostics = parsed.diagnostics;
-    diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
-    // Texts of newer PTX versions are not checked completely.
-    let known = parsed
-        .module
-        .header()
-        .version
-        .is_none_or(PtxVersion::is_judged);
-    let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
-    let verdict = assemblers.run(text, Job::Check)?;
-    Ok(Outcome {
-        ours: error.is_none() && known,
-        theirs: verdict.accepted,
-        grammatical: !verdict.output.contains("syntax error"),
-        reason: match error {
-            Some(d) => format!("{}: {}", d.code, d.message),
-            None => verdict.reason().to_owned(),
-        },
-    })
 }
 
 fn report(bases: &[Base], tallies: &BTreeMap<Kind, Tally>) -> Result<()> {

@@ -1,0 +1,166 @@
+//! `cargo oracle modules`: random modules derived from `conformance/grammar.txt`, most of them with one or two unusual constructs, checked
+//! by the verifier and by ptxas.
+
+mod grammar;
+mod operand;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use fastrand::Rng;
+use rayon::prelude::*;
+
+use crate::assembler::Assemblers;
+use crate::limit;
+use crate::outcome::{Outcome, judge};
+use crate::shared::Shared;
+use grammar::{Derivation, Grammar};
+use operand::Instructions;
+
+/// Arguments of `cargo oracle modules`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// How many modules
+    #[arg(long, default_value_t = 20_000)]
+    pub(crate) count: u64,
+    /// Only modules whose unusual constructs include this text
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) only: Option<String>,
+    /// Print the modules on which the verifier and ptxas disagree
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+impl Args {
+    /// `--count N`.
+    pub(crate) fn of_count(count: u64) -> Self {
+        Self {
+            count,
+            only: None,
+            list: false,
+        }
+    }
+}
+
+/// The highest percentage of modules on which the verifier and ptxas may disagree.
+const DISAGREEMENTS: f64 = 3.0;
+
+/// The modules of one rule of the grammar that was replaced.
+#[derive(Default)]
+struct Tally {
+    accepted: usize,
+    refused: usize,
+    false_accepts: usize,
+    false_rejects: usize,
+}
+
+impl Tally {
+    fn add(&mut self, outcome: &Outcome) {
+        if outcome.theirs {
+            self.accepted += 1;
+            self.false_rejects += usize::from(!outcome.ours);
+        } else {
+            self.refused += 1;
+            self.false_accepts += usize::from(outcome.ours);
+        }
+    }
+
+    fn row(&self, name: &str) {
+        let Self {
+            accepted,
+            refused,
+            false_accepts,
+            false_rejects,
+        } = self;
+        println!("{name:<28}{accepted:>9}{refused:>9}{false_accepts:>15}{false_rejects:>15}");
+    }
+}
+
+pub(crate) fn run(args: &Args, shared: &Shared) -> Result<()> {
+    let Some(assemblers) = shared.assemblers("RANDOM MODULES")? else {
+        return Ok(());
+    };
+    println!("{}", assemblers.describe());
+    let text = text()?;
+    let grammar = Grammar::parse(&text)?;
+    let instructions = Instructions::read()?;
+    let modules = (0..args.count).into_par_iter().map(|i| {
+        let mut rng = Rng::with_seed(shared.seed().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i);
+        let derived = derive(&grammar, &instructions, &mut rng)?;
+        let wanted = |only: &String| derived.unusual.iter().any(|u| u.contains(only));
+        if !args.only.as_ref().is_none_or(wanted) {
+            return Ok(None);
+        }
+        compare(assemblers, derived, args.list)
+    });
+    let outcomes: Vec<Option<(String, Outcome)>> = modules.collect::<Result<_>>()?;
+    report(outcomes.into_iter().flatten())
+}
+
+fn text() -> Result<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance");
+    Ok(fs::read_to_string(folder.join("grammar.txt"))?)
+}
+
+/// Half of the modules contain one instruction of the tables with an unusual operand.
+fn derive(grammar: &Grammar<'_>, instructions: &Instructions, rng: &mut Rng) -> Result<Derivation> {
+    if rng.bool() {
+        return instructions.derive(grammar, rng);
+    }
+    let unusual = match rng.u8(..20) {
+        0 => 0,
+        1..=11 => 1,
+        _ => 2,
+    };
+    grammar.derive("module", unusual, rng)
+}
+
+/// The rule of the first unusual construct and the verdicts; `None` where ptxas crashes.
+fn compare(
+    assemblers: &Assemblers,
+    module: Derivation,
+    list: bool,
+) -> Result<Option<(String, Outcome)>> {
+    let outcome = judge(assemblers, module.text.as_bytes())?;
+    if outcome.crashed {
+        return Ok(None);
+    }
+    if list && outcome.ours != outcome.theirs {
+        let kind = if outcome.ours { "accept" } else { "reject" };
+        println!(
+            "== false {kind}: {}\n-- {}\n{}",
+            module.unusual.join("; "),
+            outcome.reason,
+            module.text
+        );
+    }
+    let rule = module.unusual.first().and_then(|u| u.split_once(':'));
+    let rule = rule.map_or("usual", |(rule, _)| rule).to_owned();
+    Ok(Some((rule, outcome)))
+}
+
+fn report(outcomes: impl Iterator<Item = (String, Outcome)>) -> Result<()> {
+    let (mut rules, mut total) = (BTreeMap::<String, Tally>::new(), Tally::default());
+    for (rule, outcome) in outcomes {
+        rules.entry(rule).or_default().add(&outcome);
+        total.add(&outcome);
+    }
+    let wrong = |t: &Tally| t.false_accepts + t.false_rejects;
+    println!(
+        "{:<28}{:>9}{:>9}{:>15}{:>15}",
+        "rule", "accepted", "refused", "false accepts", "false rejects"
+    );
+    for (rule, tally) in rules.iter().filter(|(_, t)| wrong(t) > 0) {
+        tally.row(rule);
+    }
+    total.row("all");
+    let (all, wrong) = (total.accepted + total.refused, wrong(&total));
+    let percent = 100.0 - 100.0 * wrong as f64 / all.max(1) as f64;
+    println!("{all} modules: agreement {percent:.2} %");
+    if limit::exceeds(wrong, all, DISAGREEMENTS) {
+        bail!("more than {DISAGREEMENTS} % disagreements");
+    }
+    Ok(())
+}

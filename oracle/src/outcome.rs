@@ -1,0 +1,44 @@
+//! The verdicts of the verifier and of ptxas on a text.
+
+use anyhow::Result;
+use ptx_ir::Severity;
+use ptx_isa::PtxVersion;
+
+use crate::assembler::{Assemblers, Job};
+
+/// The two verdicts on one text.
+pub(crate) struct Outcome {
+    pub(crate) ours: bool,
+    pub(crate) theirs: bool,
+    /// Whether ptxas could parse it.
+    pub(crate) grammatical: bool,
+    /// Whether ptxas ended without a verdict.
+    pub(crate) crashed: bool,
+    /// The first error of the verifier, else what ptxas says.
+    pub(crate) reason: String,
+}
+
+/// Asks both.
+pub(crate) fn judge(assemblers: &Assemblers, text: &[u8]) -> Result<Outcome> {
+    let parsed = ptx_parse::parse(text);
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(ptx_verify::verify(&parsed.module, &Default::default()));
+    // Texts of newer PTX versions are not checked completely.
+    let known = parsed
+        .module
+        .header()
+        .version
+        .is_none_or(PtxVersion::is_judged);
+    let error = diagnostics.iter().find(|d| d.severity == Severity::Error);
+    let verdict = assemblers.run(text, Job::Check)?;
+    Ok(Outcome {
+        ours: error.is_none() && known,
+        theirs: verdict.accepted,
+        grammatical: !verdict.output.contains("syntax error"),
+        crashed: !verdict.accepted && !verdict.output.contains("aborted due to errors"),
+        reason: match error {
+            Some(d) => format!("{}: {}", d.code, d.message),
+            None => verdict.reason().to_owned(),
+        },
+    })
+}
